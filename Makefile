@@ -1,0 +1,71 @@
+# Two commands: `make demo` and `make test`. Both set up .venv by themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
+LOCK := requirements/lock.txt
+SOURCES := $(shell find src -type f -not -name '*.pyc' -not -path '*/__pycache__/*')
+BUILD_DIR := build/meson
+
+.PHONY: demo test lint bench wheel lock clean help
+
+help: ## Show the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /: /'
+
+demo: $(VENV)/.demo ## Leaderboard of ordinal models on an embedded data set
+	@echo "== echelon compare --example lev"
+	@$(BIN)/echelon compare --example lev --out leaderboard.csv
+
+test: $(VENV)/.dev lint ## Every test and every static check
+	@echo "== tests"
+	@$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	@echo "== examples in docstrings and documents"
+	@$(BIN)/python -m pytest -q -n 2 --doctest-modules --doctest-glob='*.md' \
+	  --pyargs echelon --ignore-glob='*/cli/__main__.py' README.md docs
+
+lint: $(VENV)/.dev
+	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@echo "== mypy" && $(BIN)/mypy
+	@echo "== import-linter" && PYTHONPATH=src $(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.bench ## Ours and the peers side by side; ratios and scaling exponents
+	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+wheel: $(VENV)/.dev ## Source archive and wheel in dist/, tried where there is no compiler
+	@rm -rf dist && $(BIN)/python -m build
+	@sh requirements/try_wheel.sh $(CURDIR)/$(BIN)/python
+
+lock: ## Pin the newest versions of everything
+	@rm -rf build/lock && $(PYTHON) -m venv build/lock
+	@build/lock/bin/pip --quiet install --upgrade pip
+	@build/lock/bin/pip --quiet install $$($(PYTHON) requirements/list_extras.py)
+	@build/lock/bin/pip freeze --exclude pip --exclude setuptools | grep == > $(LOCK)
+	@rm -rf build/lock
+
+clean: ## Remove everything that was made
+	@rm -rf $(VENV) build dist leaderboard.csv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/.demo: $(VENV)/.tools $(SOURCES) pyproject.toml meson.build
+	@echo "== installing echelon" && $(call install,cli) && touch $@
+
+$(VENV)/.dev: $(VENV)/.tools $(SOURCES) pyproject.toml meson.build
+	@echo "== installing echelon and its development tools" && $(call install,dev) && touch $@ $(VENV)/.demo
+
+$(VENV)/.bench: $(VENV)/.tools $(SOURCES) pyproject.toml meson.build
+	@echo "== installing echelon and its peers" && $(call install,cli,bench) && touch $@
+
+# Without build isolation the build uses the pinned tools and keeps its objects between installs.
+define install
+mkdir -p $(BUILD_DIR) && $(PIP) install --constraint $(LOCK) --no-build-isolation \
+  --config-settings=build-dir=$(BUILD_DIR) --force-reinstall --no-deps . && \
+$(PIP) install --constraint $(LOCK) --no-build-isolation \
+  --config-settings=build-dir=$(BUILD_DIR) ".[$(1)$(if $(2),$(comma)$(2))]"
+endef
+comma := ,
+
+$(VENV)/.tools: $(LOCK) requirements/check_machine.py
+	@command -v $(PYTHON) > /dev/null || { echo "Echelon needs Python 3.11 or newer ($(PYTHON) is not there; set PYTHON=...)."; exit 1; }
+	@$(PYTHON) requirements/check_machine.py
+	@echo "== creating $(VENV)" && $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --constraint $(LOCK) meson-python meson ninja Cython && touch $@

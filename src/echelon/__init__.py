@@ -1,0 +1,33 @@
+"""Echelon: models, metrics and data for ordered labels and rankings.
+
+The public names are imported on first use, so ``import echelon`` itself loads
+neither scikit-learn nor any data-frame or plotting library.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "OrdinalReduction": "meta",
+    "ProportionalOdds": "linear",
+    "RoundedRegressor": "meta",
+}
+_ROOMS = ("datasets", "metrics", "model_selection", "reproduction")
+
+__all__ = [*_HOMES, *_ROOMS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"echelon.{_HOMES[name]}"), name)
+    if name in _ROOMS:
+        return import_module(f"echelon.{name}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("echelon")
+    raise AttributeError(f"module 'echelon' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,1 @@
+"""Native loops: contiguous arrays in, caller-allocated output, no Python objects."""

@@ -1,0 +1,19 @@
+"""Settings and strategies shared by all tests."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "echelon",
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    derandomize=True,
+)
+settings.load_profile("echelon")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20260901)
