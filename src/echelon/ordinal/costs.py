@@ -1,0 +1,125 @@
+"""Cost matrices on ordered labels, their shape, and the decisions they imply.
+
+C[y, r] is what predicting code r costs when the truth is y. A cost is *V-shaped* when it never
+falls as r moves away from y, and *convex* when its steps never shrink ([LL09] section 2.1).
+The *threshold weights* W[i, k] = |C[y_i, k+1] − C[y_i, k]| are what the cost charges for being
+on the wrong side of threshold k; for V-shaped costs C[y, r] = Σ_k W[y, k]·[k lies between y and r].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from .labels import Codes
+
+Matrix = npt.NDArray[np.float64]
+
+COSTS = ("absolute", "squared", "zero_one")
+
+
+def cost_matrix(cost: str | npt.ArrayLike, n_classes: int) -> Matrix:
+    """Cost matrix by name, or the user's own after a check of its diagonal and signs.
+
+    Parameters
+    ----------
+    cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K)
+        Row y, column r: the cost of predicting r when the truth is y.
+    n_classes : int
+        K.
+
+    Examples
+    --------
+    >>> cost_matrix("absolute", 3)
+    array([[0., 1., 2.],
+           [1., 0., 1.],
+           [2., 1., 0.]])
+    """
+    if not isinstance(cost, str):
+        return check_cost_matrix(cost, n_classes)
+    codes = np.arange(n_classes, dtype=np.float64)
+    distance = np.abs(codes[:, None] - codes)
+    if cost == "absolute":
+        return distance
+    if cost == "squared":
+        return distance**2
+    if cost == "zero_one":
+        return (distance > 0).astype(np.float64)
+    raise ValueError(f"cost must be one of {', '.join(COSTS)} or a matrix; found {cost!r}.")
+
+
+def check_cost_matrix(cost: npt.ArrayLike, n_classes: int) -> Matrix:
+    """Return the user's cost matrix as floats, or say what is wrong with it."""
+    matrix = np.asarray(cost, dtype=np.float64)
+    if matrix.shape != (n_classes, n_classes):
+        raise ValueError(
+            f"cost must have one row and one column per class, so shape ({n_classes}, {n_classes});"
+            f" found {matrix.shape}."
+        )
+    if not np.isfinite(matrix).all() or (matrix < 0).any():
+        raise ValueError("cost must hold finite numbers that are not negative.")
+    if np.diagonal(matrix).any():
+        row = int(np.flatnonzero(np.diagonal(matrix))[0])
+        raise ValueError(
+            f"cost must be zero on its diagonal, where the prediction is right; found "
+            f"{matrix[row, row]:g} for class {row}."
+        )
+    return matrix
+
+
+def is_v_shaped(costs: Matrix, codes: Codes | None = None) -> bool:
+    """Whether every row never falls when moving away from its code (row number by default)."""
+    return _first_dent(costs, codes) is None
+
+
+def is_convex(costs: Matrix) -> bool:
+    """Whether the steps of every row never shrink from left to right."""
+    return bool((np.diff(costs, n=2, axis=1) >= 0).all())
+
+
+def require_v_shaped(costs: Matrix, codes: Codes | None = None, *, name: str = "cost") -> None:
+    """Raise an error that names the first row whose cost falls away from its own class."""
+    dent = _first_dent(costs, codes)
+    if dent is not None:
+        row, column = dent
+        raise ValueError(
+            f"{name} must be V-shaped, never falling as the prediction moves away from the truth; "
+            f"row {row} falls between columns {column} and {column + 1}."
+        )
+
+
+def _first_dent(costs: Matrix, codes: Codes | None) -> tuple[int, int] | None:
+    if codes is None:
+        codes = np.arange(len(costs))
+    steps = np.diff(costs, axis=1)
+    outward = np.where(np.arange(steps.shape[1]) >= codes[:, None], steps, -steps)
+    dents = np.argwhere(outward < 0)
+    return (int(dents[0, 0]), int(dents[0, 1])) if len(dents) else None
+
+
+def check_sample_costs(sample_cost: npt.ArrayLike, codes: Codes, n_classes: int) -> Matrix:
+    """Costs per example, n×K: finite, not negative, zero at the example's own class."""
+    costs = np.asarray(sample_cost, dtype=np.float64)
+    if costs.shape != (len(codes), n_classes):
+        raise ValueError(
+            f"sample_cost must have shape ({len(codes)}, {n_classes}), a row per example and a "
+            f"column per class; found {costs.shape}."
+        )
+    if not np.isfinite(costs).all() or (costs < 0).any():
+        raise ValueError("sample_cost must hold finite numbers that are not negative.")
+    if costs[np.arange(len(codes)), codes].any():
+        raise ValueError("sample_cost must be zero where the prediction is right.")
+    return costs
+
+
+def threshold_weights(costs: Matrix) -> Matrix:
+    """W = |C[·, k+1] − C[·, k]|, for a cost matrix (a row per class) or costs per example."""
+    return np.abs(np.diff(costs, axis=1))
+
+
+def minimum_cost_codes(probabilities: Matrix, cost: Matrix) -> Codes:
+    """Code with the least expected cost for each row of class probabilities.
+
+    Among equals the lowest code wins. Under the absolute cost this is the median.
+    """
+    return np.asarray(np.argmin(probabilities @ cost, axis=1), dtype=np.intp)

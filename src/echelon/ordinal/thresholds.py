@@ -1,0 +1,191 @@
+"""Thresholds on a latent score: margins, the ordered parametrisation, and fitting b from scores.
+
+A threshold model has margins G[i, k] = f_i − b_k with b_0 ≤ … ≤ b_{K−2}. Given scores f, codes y
+and weights W the fits below solve
+
+- exponential  min_b Σ_ik W_ik·exp(−Z_ik(f_i − b_k)); closed form
+  b_k = ½ ln(Σ_{y≤k} W e^f / Σ_{y>k} W e^{−f}), the corrected [DK09] (8);
+- hinge  min_b Σ_ik W_ik·max(0, 1 − Z_ik(f_i − b_k)); the middle of the interval of minimisers;
+- cost  min_b Σ_i c_i[#{k : f_i > b_k}]; exact dynamic programme over the sorted scores.
+
+The first two are separable in k and convex. With equal weights their minimisers ascend by
+themselves; with other weights neighbours that would cross are pooled, which is the exact
+solution under the order (isotonic regression with a general convex loss). A threshold with no
+example on one side goes to ∓∞: that class is never predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from .costs import Matrix
+from .labels import Codes
+
+Vector = npt.NDArray[np.float64]
+
+
+def margins(scores: Vector, thresholds: Vector) -> Matrix:
+    """G[i, k] = f_i − b_k."""
+    return np.asarray(scores[:, None] - thresholds)
+
+
+def to_free(thresholds: Vector) -> Vector:
+    """(b_1, ln Δ_2, …): free parameters of strictly ascending thresholds, [CG05] section 2."""
+    return np.concatenate([thresholds[:1], np.log(np.diff(thresholds))])
+
+
+def from_free(free: Vector) -> Vector:
+    """Ascending thresholds of free parameters, the inverse of `to_free`."""
+    return np.cumsum(np.concatenate([free[:1], np.exp(free[1:])]))
+
+
+def chain_to_free(gradient: Vector, free: Vector) -> Vector:
+    """Gradient in the free parameters of a function whose gradient in the thresholds is given."""
+    suffix = np.cumsum(gradient[::-1])[::-1]
+    return np.concatenate([suffix[:1], suffix[1:] * np.exp(free[1:])])
+
+
+def fit_exponential(
+    scores: Vector, codes: Codes, n_classes: int, weights: Matrix | None = None
+) -> Vector:
+    """Ordered thresholds that minimise the exponential threshold loss.
+
+    Examples
+    --------
+    >>> fit_exponential(np.array([-1.0, 1.0]), np.array([0, 1]), 2)
+    array([0.])
+    """
+    lower, log_weights = _sides_and_log_weights(scores, codes, n_classes, weights)
+    below = logsumexp(np.where(lower, log_weights + scores[:, None], -np.inf), axis=0)
+    above = logsumexp(np.where(lower, -np.inf, log_weights - scores[:, None]), axis=0)
+
+    def minimiser(first: int, last: int) -> float:
+        ups, downs = logsumexp(below[first:last]), logsumexp(above[first:last])
+        return 0.0 if ups == downs == -np.inf else float(0.5 * (ups - downs))
+
+    return _pool_adjacent_violators(minimiser, n_classes - 1)
+
+
+def fit_hinge(
+    scores: Vector, codes: Codes, n_classes: int, weights: Matrix | None = None
+) -> Vector:
+    """Ordered thresholds that minimise the hinge threshold loss."""
+    if weights is None:
+        weights = np.ones((len(scores), n_classes - 1))
+    lower = codes[:, None] <= np.arange(n_classes - 1)
+
+    def minimiser(first: int, last: int) -> float:
+        side = lower[:, first:last]
+        block = weights[:, first:last]
+        return _hinge_minimiser(
+            scores + 1.0,
+            np.where(side, block, 0.0).sum(axis=1),
+            scores - 1.0,
+            np.where(side, 0.0, block).sum(axis=1),
+        )
+
+    return _pool_adjacent_violators(minimiser, n_classes - 1)
+
+
+def fit_cost(scores: Vector, costs: Matrix) -> Vector:
+    """Ordered thresholds with the least total cost, exactly.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+        Equal scores share a rank.
+    costs : ndarray of shape (n, K)
+        Cost of each rank for each example, times its weight; any shape, V or not.
+
+    Returns
+    -------
+    thresholds : ndarray of shape (K−1,)
+        Midpoints between neighbouring scores; −∞ or +∞ beyond the ends.
+
+    Notes
+    -----
+    With S_r[g] the cost of giving rank r to the first g distinct scores, the best cost M_r[g] of
+    these with ranks up to r obeys M_r[g] = S_r[g] + min_{h ≤ g} (M_{r−1}[h] − S_r[h]), a running
+    minimum: O(n log n + nK) in all.
+    """
+    values, group = np.unique(scores, return_inverse=True)
+    n_classes = costs.shape[1]
+    running = np.zeros((len(values) + 1, n_classes))
+    for r in range(n_classes):
+        running[1:, r] = np.cumsum(np.bincount(group, costs[:, r], minlength=len(values)))
+    start = np.empty((n_classes, len(values) + 1), dtype=np.intp)
+    start[0] = 0
+    best = running[:, 0]
+    for r in range(1, n_classes):
+        gain = best - running[:, r]
+        lowest = np.minimum.accumulate(gain)
+        fresh = np.concatenate([[True], gain[1:] < lowest[:-1]])
+        start[r] = np.maximum.accumulate(np.where(fresh, np.arange(len(gain)), 0))
+        best = lowest + running[:, r]
+    return _cuts_to_thresholds(_trace_back(start), values)
+
+
+def _trace_back(start: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Number of distinct scores below each threshold, from the last threshold to the first."""
+    n_thresholds = len(start) - 1
+    cuts = np.empty(n_thresholds, dtype=np.intp)
+    end = start.shape[1] - 1
+    for r in range(n_thresholds, 0, -1):
+        end = start[r, end]
+        cuts[r - 1] = end
+    return cuts
+
+
+def _cuts_to_thresholds(cuts: npt.NDArray[np.intp], values: Vector) -> Vector:
+    # Halving before adding cannot overflow; the lower neighbour keeps f > b exact where the
+    # midpoint of two adjacent floats rounds up to the upper one.
+    middle = 0.5 * values[:-1] + 0.5 * values[1:]
+    middle = np.where(middle >= values[1:], values[:-1], middle)
+    return np.concatenate([[-np.inf], middle, [np.inf]])[cuts]
+
+
+def _sides_and_log_weights(
+    scores: Vector, codes: Codes, n_classes: int, weights: Matrix | None
+) -> tuple[npt.NDArray[np.bool_], Matrix]:
+    lower = codes[:, None] <= np.arange(n_classes - 1)
+    if weights is None:
+        return lower, np.zeros(lower.shape)
+    with np.errstate(divide="ignore"):
+        return lower, np.log(weights)
+
+
+def _hinge_minimiser(up_at: Vector, up: Vector, down_at: Vector, down: Vector) -> float:
+    """Middle of the minimisers of Σ up·max(0, up_at − b) + Σ down·max(0, b − down_at)."""
+    if not up.any():
+        return 0.0 if not down.any() else -np.inf
+    if not down.any():
+        return np.inf
+    at = np.concatenate([up_at, down_at])
+    jump = np.concatenate([up, down])
+    order = np.argsort(at, kind="stable")
+    at, slope = at[order], np.cumsum(jump[order]) - up.sum()
+    tolerance = 1e-12 * jump.sum()
+    first = int(np.argmax(slope >= -tolerance))
+    if slope[first] > tolerance:
+        return float(at[first])
+    last = int(np.argmax(slope > tolerance))
+    return float(0.5 * (at[first] + at[last]))
+
+
+def _pool_adjacent_violators(minimiser: Callable[[int, int], float], size: int) -> Vector:
+    """Ascending minimiser of a separable convex sum.
+
+    ``minimiser(first, last)`` gives a minimiser of the sum of the terms first … last−1.
+    """
+    blocks: list[tuple[int, int, float]] = []
+    for k in range(size):
+        first, value = k, minimiser(k, k + 1)
+        while blocks and blocks[-1][2] > value:
+            first = blocks.pop()[0]
+            value = minimiser(first, k + 1)
+        blocks.append((first, k + 1, value))
+    return np.concatenate([np.full(last - first, value) for first, last, value in blocks])
