@@ -1,0 +1,47 @@
+"""Metrics of ordered labels, and scorers for scikit-learn's model selection.
+
+Every metric takes labels of any ordered type and two keyword arguments: ``classes``, the labels
+from lowest to highest, and ``sample_weight``, in which an integer weight equals repeated rows.
+Importing this package makes the scorers' names known to scikit-learn.
+"""
+
+from . import scorers as _scorers
+from .agreement import linear_weighted_kappa, quadratic_weighted_kappa, weighted_kappa
+from .association import concordance_index, kendall_tau_b, spearman_correlation
+from .error import (
+    macro_mean_absolute_error,
+    maximum_mean_absolute_error,
+    mean_absolute_rank_error,
+    mean_cost,
+    within_one_accuracy,
+    zero_one_error,
+)
+from .probability import ordinal_log_loss, ranked_probability_score
+from .registry import register as _register
+from .report import OrdinalReport, ordinal_report
+from .scorers import OrdinalScorer, cost_scorer, get_scorer, scorer_names
+
+__all__ = [
+    "OrdinalReport",
+    "OrdinalScorer",
+    "concordance_index",
+    "cost_scorer",
+    "get_scorer",
+    "kendall_tau_b",
+    "linear_weighted_kappa",
+    "macro_mean_absolute_error",
+    "maximum_mean_absolute_error",
+    "mean_absolute_rank_error",
+    "mean_cost",
+    "ordinal_log_loss",
+    "ordinal_report",
+    "quadratic_weighted_kappa",
+    "ranked_probability_score",
+    "scorer_names",
+    "spearman_correlation",
+    "weighted_kappa",
+    "within_one_accuracy",
+    "zero_one_error",
+]
+
+_register(_scorers._SCORERS)

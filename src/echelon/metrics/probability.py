@@ -1,0 +1,92 @@
+"""Scores of class probabilities: the ranked probability score and the logarithmic loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._labels import read_probabilities, weighted_mean
+
+
+def ranked_probability_score(
+    y_true: Any,
+    proba: Any,
+    *,
+    normalize: bool = True,
+    classes: Any = None,
+    sample_weight: Any = None,
+) -> float:
+    """Mean squared distance between the predicted and the true cumulative distribution.
+
+    Parameters
+    ----------
+    y_true : array-like or data-frame column of shape (n,)
+        Labels of any ordered type: numbers, text, booleans, pandas ordered ``Categorical``,
+        polars ``Enum``, ordered pyarrow dictionary.
+    proba : array-like of shape (n, K)
+        Class probabilities, columns from the lowest class to the highest.
+    normalize : bool, default=True
+        Whether to divide by K−1, so that the score lies between 0 and 1 whatever K is.
+    classes : sequence, optional
+        The labels from lowest to highest; needed if `y_true` lacks one of them and its type does
+        not state them.
+    sample_weight : array-like of shape (n,), optional
+        A weight of 2 counts as two rows, a weight of 0 as none.
+
+    Returns
+    -------
+    score : float
+        Zero if every true class has probability one; also zero if there is one class only.
+
+    Notes
+    -----
+    RPS = mean_i Σ_{k=1}^{K−1} (P(Y ≤ k | x_i) − [y_i ≤ k])², a proper score that charges more for
+    probability that lies further from the truth.
+
+    Examples
+    --------
+    >>> p = [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]]
+    >>> ranked_probability_score(["low", "high"], p, classes=["low", "mid", "high"])
+    0.125
+    """
+    codes, p, weights = read_probabilities(y_true, proba, classes, sample_weight)
+    n_thresholds = p.shape[1] - 1
+    cumulative = np.cumsum(p[:, :-1], axis=1)
+    cumulative -= codes[:, None] <= np.arange(n_thresholds)
+    score = weighted_mean(np.einsum("ik,ik->i", cumulative, cumulative), weights)
+    return score / n_thresholds if normalize and n_thresholds else score
+
+
+def ordinal_log_loss(
+    y_true: Any, proba: Any, *, classes: Any = None, sample_weight: Any = None
+) -> float:
+    """Mean negative logarithm of the probability of the true class.
+
+    Parameters
+    ----------
+    y_true : array-like or data-frame column of shape (n,)
+        Labels, as in `ranked_probability_score`.
+    proba : array-like of shape (n, K)
+        Class probabilities, columns from the lowest class to the highest.
+    classes : sequence, optional
+        The labels from lowest to highest.
+    sample_weight : array-like of shape (n,), optional
+
+    Returns
+    -------
+    loss : float
+        The exact logarithm: if a true class has probability zero, the loss is infinite.
+
+    Examples
+    --------
+    >>> ordinal_log_loss([1, 2], [[1.0, 0.0], [0.0, 1.0]])
+    0.0
+    >>> ordinal_log_loss([1, 2], [[1.0, 0.0], [1.0, 0.0]])
+    inf
+    """
+    codes, p, weights = read_probabilities(y_true, proba, classes, sample_weight)
+    with np.errstate(divide="ignore"):
+        # Subtracting from zero keeps −0.0 out of a perfect score.
+        losses = 0.0 - np.log(p[np.arange(len(codes)), codes])
+    return weighted_mean(losses, weights)

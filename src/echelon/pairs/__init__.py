@@ -1,0 +1,1 @@
+"""Sets of item pairs and what can be counted over them without listing them."""
