@@ -1,0 +1,132 @@
+"""From a name and parameters, as users give them, to a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .functions import Function, Gaussian, Kernel, Linear, Pearson, Polynomial, Precomputed, Sigmoid
+from .rows import Rows, read_rows
+
+KERNELS: dict[str, type[Any]] = {
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "gaussian": Gaussian,
+    "sigmoid": Sigmoid,
+    "pearson": Pearson,
+    "precomputed": Precomputed,
+}
+# scikit-learn's names for two of them.
+_ALIASES = {"poly": "polynomial", "rbf": "gaussian"}
+
+
+def get_kernel(kernel: Any, X: Rows | None = None, **params: Any) -> Kernel:
+    """Kernel by its name, from a function, or as it is.
+
+    Parameters
+    ----------
+    kernel : str, callable or Kernel
+        One of the keys of ``KERNELS``; ``"rbf"`` and ``"poly"`` stand for Gaussian and
+        polynomial. A function takes X and Y and gives an array of shape (n, m).
+    X : array-like or sparse matrix of shape (n, d), optional
+        Training inputs that ``gamma`` is resolved from, see `resolve_gamma`.
+    **params
+        The kernel's parameters. ``gamma``, where the kernel has one, is ``"scale"`` by default.
+
+    Examples
+    --------
+    >>> get_kernel("polynomial", degree=2, gamma=1.0)
+    Polynomial(degree=2, gamma=1.0, coef0=0.0)
+    >>> get_kernel("gaussian", np.array([[0.0, 4.0], [0.0, 4.0]]))
+    Gaussian(gamma=0.125)
+    """
+    accepted = parameter_names(kernel)
+    for name in params:
+        if name not in accepted:
+            raise ValueError(
+                f"{name} is not a parameter of this kernel; found kernel={kernel!r}, which takes "
+                f"{', '.join(accepted) or 'none'}."
+            )
+    if not isinstance(kernel, str):
+        return kernel if _is_kernel(kernel) else Function(kernel)
+    if "gamma" in accepted:
+        params["gamma"] = resolve_gamma(params.get("gamma", "scale"), X)
+    made: Kernel = _kernel_class(kernel)(**params)
+    return made
+
+
+def parameter_names(kernel: Any) -> tuple[str, ...]:
+    """Names that `get_kernel` accepts with a kernel: none unless it is given by name.
+
+    Examples
+    --------
+    >>> parameter_names("sigmoid")
+    ('gamma', 'coef0')
+    """
+    if isinstance(kernel, str):
+        return tuple(field.name for field in fields(_kernel_class(kernel)))
+    if _is_kernel(kernel) or callable(kernel):
+        return ()
+    raise ValueError(f"kernel must be {_choices()}; found {kernel!r}.")
+
+
+def resolve_gamma(gamma: str | npt.ArrayLike, X: Rows | None = None) -> Any:
+    """γ as a number, or as it is when it is not a name.
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"}, float or array-like of shape (d,)
+        ``"scale"`` is 1 / (d·v) with v the variance of all entries of X taken together, or 1 when
+        X is constant; ``"auto"`` is 1 / d. Both are scikit-learn's definitions.
+    X : array-like or sparse matrix of shape (n, d), optional
+        Needed for the two names.
+
+    Examples
+    --------
+    >>> resolve_gamma("auto", np.eye(4))
+    0.25
+    """
+    if not isinstance(gamma, str):
+        return gamma
+    if gamma not in ("scale", "auto"):
+        raise ValueError(
+            f"gamma must be 'scale', 'auto', a number or one per feature; found {gamma!r}."
+        )
+    if X is None:
+        raise ValueError(f"gamma must be a number where there is no X; found {gamma!r}.")
+    rows = read_rows(X)
+    if gamma == "auto":
+        return 1.0 / rows.shape[1]
+    variance = _variance(rows)
+    return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
+
+
+def _variance(X: Rows) -> float:
+    if not sp.issparse(X):
+        return float(X.var())
+    if not X.has_canonical_format:
+        # An entry stored in two parts would count as two; the user's own matrix stays as it is.
+        X = X.copy()
+        X.sum_duplicates()
+    size = X.shape[0] * X.shape[1]
+    mean = X.sum() / size
+    return float((np.sum((X.data - mean) ** 2) + (size - X.nnz) * mean**2) / size)
+
+
+def _kernel_class(name: str) -> type[Any]:
+    name = _ALIASES.get(name, name)
+    if name not in KERNELS:
+        raise ValueError(f"kernel must be {_choices()}; found {name!r}.")
+    return KERNELS[name]
+
+
+def _is_kernel(kernel: Any) -> bool:
+    return isinstance(kernel, Kernel) and not isinstance(kernel, type)
+
+
+def _choices() -> str:
+    return f"one of {', '.join(KERNELS)}, a function of X and Y or a Kernel"
