@@ -1,0 +1,123 @@
+"""Inputs centred and scaled to unit variance, dense or sparse, for solvers of linear models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+_BLOCK_ROWS = 8192
+
+
+class StandardizedDesign:
+    """The columns of X that vary, as (X − centre) / scale under row weights.
+
+    A sparse X stays sparse; its centring is carried through the products. Constant columns are
+    left out, because a threshold or intercept does their work.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+    weights : ndarray of shape (n,)
+
+    Attributes
+    ----------
+    active : ndarray of int
+        The columns that vary; all products are over these.
+    centre, scale : ndarray
+        Weighted mean and standard deviation of the active columns.
+    """
+
+    def __init__(self, X: Any, weights: Vector) -> None:
+        total = weights.sum()
+        mean = np.asarray(X.T @ weights).ravel() / total
+        deviation = np.sqrt(_weighted_squares(X, mean, weights) / total)
+        floor = 1e-13 * np.maximum(np.abs(mean), np.finfo(float).tiny)
+        self.active = np.flatnonzero(deviation > floor)
+        self.centre = mean[self.active]
+        self.scale = deviation[self.active]
+        columns = X[:, self.active] if len(self.active) < X.shape[1] else X
+        self.sparse = sp.issparse(X)
+        if self.sparse:
+            self._Z = sp.csr_array(columns) @ sp.diags_array(1.0 / self.scale)
+            self._shift = self.centre / self.scale
+        else:
+            self._Z = (columns - self.centre) / self.scale
+            self._shift = np.zeros(len(self.active))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and active columns."""
+        n, d = self._Z.shape
+        return int(n), int(d)
+
+    def dot(self, coef: Vector) -> Vector:
+        """Z·coef."""
+        return np.asarray(self._Z @ coef - self._shift @ coef)
+
+    def transpose_dot(self, rows: Any) -> Matrix:
+        """Zᵀ·rows, for a vector or a matrix with a line per row of X."""
+        product = self._Z.T @ rows
+        if sp.issparse(product):
+            product = product.toarray()
+        if not self.sparse:
+            return np.asarray(product)
+        sums = np.asarray(rows.sum(axis=0))
+        return np.asarray(product - np.multiply.outer(self._shift, sums))
+
+    def gram(self, curvature: Vector) -> Matrix:
+        """Zᵀ·diag(curvature)·Z."""
+        if self.sparse:
+            return self._sparse_gram(curvature)
+        d = self.shape[1]
+        total = np.zeros((d, d))
+        positive = bool((curvature >= 0.0).all())
+        for first in range(0, len(curvature), _BLOCK_ROWS):
+            rows = slice(first, first + _BLOCK_ROWS)
+            block = self._Z[rows]
+            if positive:
+                # A product of a matrix with its own transpose costs half of a general one.
+                half = block * np.sqrt(curvature[rows, None])
+                total += half.T @ half
+            else:
+                total += block.T @ (block * curvature[rows, None])
+        return total
+
+    def _sparse_gram(self, curvature: Vector) -> Matrix:
+        weighted = sp.diags_array(curvature) @ self._Z
+        raw = (self._Z.T @ weighted).toarray()
+        sums = np.asarray(weighted.sum(axis=0)).ravel()
+        cross = np.multiply.outer(self._shift, sums)
+        square = np.multiply.outer(self._shift, self._shift) * curvature.sum()
+        return np.asarray(raw - cross - cross.T + square)
+
+    def raw_columns(self) -> Any:
+        """Scaled active columns, centred only where dense; a threshold absorbs the difference."""
+        return self._Z
+
+    def to_original(self, coef: Vector, n_columns: int) -> tuple[Vector, float]:
+        """Coefficients for X itself, and what centring adds to every threshold."""
+        original = np.zeros(n_columns)
+        original[self.active] = coef / self.scale
+        return original, float(self.centre @ original[self.active])
+
+
+def _weighted_squares(X: Any, mean: Vector, weights: Vector) -> Vector:
+    if not sp.issparse(X):
+        total = np.zeros(X.shape[1])
+        for first in range(0, len(weights), _BLOCK_ROWS):
+            rows = slice(first, first + _BLOCK_ROWS)
+            total += weights[rows] @ (X[rows] - mean) ** 2
+        return total
+    stored = sp.csc_array(X)
+    columns = np.repeat(np.arange(X.shape[1]), np.diff(stored.indptr))
+    row_weights = weights[stored.indices]
+    deviation = (stored.data - mean[columns]) ** 2 * row_weights
+    squares = np.bincount(columns, deviation, minlength=X.shape[1])
+    present = np.bincount(columns, row_weights, minlength=X.shape[1])
+    return np.asarray(squares + np.maximum(weights.sum() - present, 0.0) * mean**2)
