@@ -1,0 +1,185 @@
+"""The one place that touches scikit-learn's and data-frame validation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from .ordinal.labels import Codes, OrdinalScale, read_scale
+
+
+@dataclass(frozen=True)
+class OrdinalData:
+    """Validated training data: inputs, codes on a scale, and one weight per row."""
+
+    X: Any
+    codes: Codes
+    scale: OrdinalScale
+    sample_weight: npt.NDArray[np.float64]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of levels K of the scale."""
+        return self.scale.n_classes
+
+
+def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate ``fit`` so that a call that raises leaves the estimator as it was."""
+
+    @functools.wraps(fit)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = self.__dict__.copy()
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return guarded
+
+
+def validate_ordinal_fit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    accept_sparse: Any = "csr",
+    dtype: Any = np.float64,
+    ensure_all_finite: bool | str = True,
+    convert: bool = True,
+) -> OrdinalData:
+    """Check inputs, labels and weights of an ordinal ``fit``.
+
+    Sets ``n_features_in_`` and ``feature_names_in_``; everything else is returned. With
+    ``convert=False`` the inputs stay as they came, for a wrapped estimator that reads them itself.
+    """
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    if convert:
+        X = validate_data(
+            estimator,
+            X,
+            accept_sparse=accept_sparse,
+            dtype=dtype,
+            ensure_all_finite=ensure_all_finite,
+        )
+    else:
+        _look_over(estimator, X, reset=True)
+    scale, codes = read_scale(one_column(y), getattr(estimator, "classes", None))
+    check_consistent_length(X, codes)
+    weights = check_weights(sample_weight, X)
+    class_weight = getattr(estimator, "class_weight", None)
+    if class_weight is not None:
+        weights = weights * _per_class(class_weight, codes, scale, weights)[codes]
+    observed = np.unique(codes[weights > 0])
+    if len(observed) < 2:
+        label = scale.classes[observed[0]]
+        raise ValueError(
+            f"y has one class only, {label!r}, among the rows of positive weight; "
+            "at least two classes are needed."
+        )
+    return OrdinalData(X, codes, scale, weights)
+
+
+def _per_class(
+    class_weight: Any, codes: Codes, scale: OrdinalScale, weights: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Factor for each class: the user's, 1 where none is given, or inverse to its total weight."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        mass = np.bincount(codes, weights, minlength=scale.n_classes)
+        present = mass > 0
+        return np.where(present, mass.sum() / (present.sum() * np.where(present, mass, 1.0)), 0.0)
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict from label to weight; found "
+            f"{class_weight!r}."
+        )
+    factors = np.ones(scale.n_classes)
+    factors[scale.encode(list(class_weight), name="class_weight")] = list(class_weight.values())
+    if not np.isfinite(factors).all() or (factors < 0).any():
+        raise ValueError("class_weight must hold finite numbers that are not negative.")
+    return factors
+
+
+def validate_inputs(
+    estimator: Any,
+    X: Any,
+    *,
+    accept_sparse: Any = "csr",
+    dtype: Any = np.float64,
+    ensure_all_finite: bool | str = True,
+    convert: bool = True,
+) -> Any:
+    """Check the inputs of ``predict`` and its kin against those seen at ``fit``."""
+    if not convert:
+        _look_over(estimator, X, reset=False)
+        return X
+    return validate_data(
+        estimator,
+        X,
+        reset=False,
+        accept_sparse=accept_sparse,
+        dtype=dtype,
+        ensure_all_finite=ensure_all_finite,
+    )
+
+
+def _look_over(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Check what every model needs of inputs that a wrapped estimator will read by itself.
+
+    Data frames and lists of texts have columns or entries of any kind and are left to it.
+    """
+    texts = isinstance(X, list) and X and isinstance(X[0], str)
+    if hasattr(X, "columns") or hasattr(X, "iloc") or texts:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    else:
+        validate_data(
+            estimator, X, reset=reset, accept_sparse=True, dtype=None, ensure_all_finite=False
+        )
+
+
+def one_column(y: Any) -> Any:
+    """Return labels as they are, or the only column of an n×1 array with scikit-learn's warning."""
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        return column_or_1d(y, warn=True)
+    return y
+
+
+def check_weights(sample_weight: Any, X: Any) -> npt.NDArray[np.float64]:
+    """One finite weight per row, none negative and not all zero; ones by default."""
+    if sample_weight is not None and not np.asarray(sample_weight).any():
+        raise ValueError("sample_weight must have a positive entry; found all zeros.")
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (weights < 0).any():
+        raise ValueError(
+            f"Negative values in sample_weight: weights must not be negative; found "
+            f"{weights.min():g}."
+        )
+    return weights
+
+
+def check_vector(values: Any, n_rows: int, *, name: str) -> npt.NDArray[np.float64]:
+    """One finite number per row, zeros by default."""
+    if values is None:
+        return np.zeros(n_rows)
+    vector = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
+    if vector.shape != (n_rows,):
+        raise ValueError(f"{name} must have shape ({n_rows},); found {vector.shape}.")
+    return vector
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a SciPy sparse matrix or array."""
+    return bool(sp.issparse(X))

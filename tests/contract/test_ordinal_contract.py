@@ -1,0 +1,293 @@
+"""What every ordinal estimator promises, on every public one."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.validation import check_is_fitted
+from support.data import ascending, ordinal_data
+from support.estimators import label, ordinal_instances
+
+from echelon.ordinal.reduction import decode
+
+pytestmark = pytest.mark.parametrize("estimator", ordinal_instances(), ids=label)
+
+WORDS = np.array(["poor", "fair", "good", "great"])
+
+
+def margins_of(model, X):
+    values = model.decision_function(X)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def plain(labels):
+    return labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
+
+
+def fitted(estimator, X, y, **params):
+    return clone(estimator).fit(X, y, **params)
+
+
+def test_predict_decodes_the_margins(estimator):
+    X, y = ordinal_data()
+    model = fitted(estimator, X, y)
+    G = margins_of(model, X)
+    assert G.shape == (len(X), 3)
+    np.testing.assert_array_equal(model.classes_[decode(G)], model.predict(X))
+    assert np.abs(model.predict(X) - y).mean() < np.abs(np.median(y) - y).mean()
+
+
+def test_latent_scores_and_thresholds_make_the_margins(estimator):
+    X, y = ordinal_data()
+    model = fitted(estimator, X, y)
+    if not hasattr(model, "thresholds_"):
+        assert not hasattr(model, "predict_latent")
+        return
+    assert ascending(model.thresholds_)
+    scores = model.predict_latent(X)
+    assert scores.shape == (len(X),)
+    np.testing.assert_allclose(margins_of(model, X), scores[:, None] - model.thresholds_)
+
+
+def test_probabilities_are_valid(estimator):
+    X, y = ordinal_data()
+    model = fitted(estimator, X, y)
+    if not hasattr(model, "predict_proba"):
+        pytest.skip("gives no probabilities")
+    P = model.predict_proba(X)
+    assert P.shape == (len(X), 4)
+    assert (P >= 0).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "container"),
+    [
+        (lambda codes: codes * 10, np.ndarray),
+        (lambda codes: codes / 2.0, np.ndarray),
+        (lambda codes: pd.Categorical.from_codes(codes, WORDS, ordered=True), pd.Categorical),
+        (
+            lambda codes: pd.Series(pd.Categorical.from_codes(codes, WORDS, ordered=True)),
+            pd.Categorical,
+        ),
+        (lambda codes: pl.Series(WORDS[codes].tolist(), dtype=pl.Enum(WORDS.tolist())), pl.Series),
+        (
+            lambda codes: pa.DictionaryArray.from_arrays(
+                pa.array(codes), WORDS.tolist(), ordered=True
+            ),
+            pa.DictionaryArray,
+        ),
+    ],
+    ids=["ints", "floats", "pandas", "pandas-series", "polars", "pyarrow"],
+)
+def test_labels_come_back_in_the_type_that_came_in(estimator, labels, container):
+    X, codes = ordinal_data()
+    expected = fitted(estimator, X, codes).predict(X)
+    y = labels(codes)
+    model = fitted(estimator, X, y)
+    answer = model.predict(X)
+    assert isinstance(answer, container)
+    assert plain(answer) == plain(labels(expected))
+    # The mean of |true − predicted| rank, whatever the labels are made of.
+    assert model.score(X, y) == pytest.approx(-np.abs(expected - codes).mean())
+
+
+def test_text_labels_follow_the_stated_classes(estimator):
+    X, codes = ordinal_data()
+    expected = fitted(estimator, X, codes).predict(X)
+    model = clone(estimator).set_params(classes=WORDS.tolist()).fit(X, WORDS[codes])
+    assert model.classes_.tolist() == WORDS.tolist()
+    np.testing.assert_array_equal(model.predict(X), WORDS[expected])
+
+
+def test_an_order_that_is_not_sorted_is_kept(estimator):
+    X, codes = ordinal_data(K=3)
+    expected = fitted(estimator, X, codes).predict(X)
+    y = pd.Categorical.from_codes(codes, [10, 5, 1], ordered=True)
+    model = fitted(estimator, X, y)
+    assert model.classes_.tolist() == [10, 5, 1]
+    np.testing.assert_array_equal(np.asarray(model.predict(X)), np.array([10, 5, 1])[expected])
+
+
+def test_integer_weights_are_repeated_rows(estimator, rng):
+    X, y = ordinal_data(n=60)
+    counts = rng.integers(0, 4, size=len(y))
+    weighted = fitted(estimator, X, y, sample_weight=counts)
+    repeated = fitted(estimator, np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_allclose(
+        margins_of(weighted, X), margins_of(repeated, X), rtol=1e-3, atol=1e-3
+    )
+    assert weighted.score(X, y, sample_weight=counts) == pytest.approx(
+        repeated.score(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    )
+
+
+def test_reversed_labels_mirror_the_margins(estimator):
+    X, y = ordinal_data()
+    forward = margins_of(fitted(estimator, X, y), X)
+    backward = margins_of(fitted(estimator, X, 3 - y), X)
+    np.testing.assert_allclose(forward, -backward[:, ::-1], rtol=1e-3, atol=1e-3)
+
+
+def test_two_classes_have_one_signed_decision(estimator):
+    X, y = ordinal_data(K=2)
+    model = fitted(estimator, X, y)
+    decision = model.decision_function(X)
+    assert decision.shape == (len(X),)
+    np.testing.assert_array_equal(model.predict(X), (decision > 0).astype(int))
+
+
+@pytest.mark.parametrize("levels", [[0, 1, 2, 9, 3], [-1, 0, 1, 2, 3], [0, 1, 2, 3, 4]])
+def test_levels_without_rows(estimator, levels):
+    X, y = ordinal_data()
+    model = clone(estimator).set_params(classes=levels).fit(X, y)
+    assert model.classes_.tolist() == levels
+    assert margins_of(model, X).shape == (len(X), 4)
+    assert set(model.predict(X)) <= set(levels)
+    if hasattr(model, "thresholds_"):
+        assert ascending(model.thresholds_)
+    if hasattr(model, "predict_proba"):
+        P = model.predict_proba(X)
+        assert P.shape == (len(X), 5)
+        np.testing.assert_allclose(P.sum(axis=1), 1.0)
+
+
+def test_a_class_of_one_row(estimator):
+    X, y = ordinal_data()
+    y = np.where(y == 3, 2, y)
+    y[0] = 3
+    model = fitted(estimator, X, y)
+    assert margins_of(model, X).shape == (len(X), 3)
+    assert np.isfinite(margins_of(model, X)).all()
+
+
+def test_constant_features_are_harmless(estimator):
+    X, y = ordinal_data()
+    padded = np.column_stack([np.full(len(X), 7.0), X, np.zeros(len(X))])
+    model = fitted(estimator, padded, y)
+    assert np.isfinite(margins_of(model, padded)).all()
+    np.testing.assert_array_equal(model.predict(padded), fitted(estimator, X, y).predict(X))
+
+
+def test_memory_layout_and_precision_do_not_matter(estimator):
+    X, y = ordinal_data()
+    expected = margins_of(fitted(estimator, X, y), X)
+    fortran = np.asfortranarray(X)
+    np.testing.assert_allclose(margins_of(fitted(estimator, fortran, y), fortran), expected)
+    frozen, labels = X.copy(), y.copy()
+    frozen.setflags(write=False)
+    labels.setflags(write=False)
+    np.testing.assert_allclose(margins_of(fitted(estimator, frozen, labels), frozen), expected)
+    single = X.astype(np.float32)
+    np.testing.assert_allclose(
+        margins_of(fitted(estimator, single, y), single), expected, rtol=1e-2, atol=1e-2
+    )
+
+
+def test_inputs_are_not_changed(estimator):
+    X, y = ordinal_data()
+    X_before, y_before = X.copy(), y.copy()
+    fitted(estimator, X, y).predict(X)
+    np.testing.assert_array_equal(X, X_before)
+    np.testing.assert_array_equal(y, y_before)
+
+
+def test_data_frames_and_their_column_names(estimator):
+    X, y = ordinal_data()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = fitted(estimator, frame, y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(model.predict(frame), fitted(estimator, X, y).predict(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"a": "z"}))
+    with pytest.raises(ValueError, match=r"2 features, but .* is expecting 3 features"):
+        fitted(estimator, X, y).predict(X[:, :2])
+
+
+def test_clone_and_pickle(estimator):
+    X, y = ordinal_data()
+    model = fitted(estimator, X, y)
+    with pytest.raises(NotFittedError):
+        clone(model).predict(X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_cross_validation_with_an_ordered_category(estimator):
+    X, codes = ordinal_data()
+    y = pd.Series(pd.Categorical.from_codes(codes, WORDS, ordered=True))
+    by_words = cross_val_score(clone(estimator), X, y, cv=3, error_score="raise")
+    by_codes = cross_val_score(clone(estimator), X, codes, cv=3, error_score="raise")
+    np.testing.assert_allclose(by_words, by_codes)
+    assert (by_words < 0).all()
+    named = cross_val_score(
+        clone(estimator), X, y, cv=3, scoring="neg_mean_absolute_rank_error", error_score="raise"
+    )
+    np.testing.assert_allclose(named, by_words)
+
+
+BAD = {
+    "nan in X": (lambda X, y: (np.where(X[0, 0] == X, np.nan, X), y, None), "NaN"),
+    "inf in X": (lambda X, y: (np.where(X[0, 0] == X, np.inf, X), y, None), "infinity"),
+    "empty": (lambda X, y: (X[:0], y[:0], None), "0 sample"),
+    "one class": (lambda X, y: (X, np.zeros_like(y), None), "one class only, "),
+    "missing label": (lambda X, y: (X, np.where(y == 0, np.nan, y), None), "missing labels"),
+    "lengths": (lambda X, y: (X, y[:-1], None), "inconsistent numbers of samples"),
+    "negative weight": (lambda X, y: (X, y, -np.ones(len(y))), "Negative values in sample_weight"),
+    "zero weights": (lambda X, y: (X, y, np.zeros(len(y))), "sample_weight must have a positive"),
+    "nan weight": (lambda X, y: (X, y, np.full(len(y), np.nan)), "NaN"),
+    "unordered": (
+        lambda X, y: (X, pd.Series(WORDS[y], dtype="category"), None),
+        "no order of labels",
+    ),
+}
+
+
+@pytest.mark.parametrize("problem", BAD)
+def test_bad_input_gets_a_sentence_and_leaves_no_half_fitted_estimator(estimator, problem):
+    X, y = ordinal_data()
+    spoil, message = BAD[problem]
+    bad_X, bad_y, weight = spoil(X, y)
+    if problem == "nan in X" and estimator.__sklearn_tags__().input_tags.allow_nan:
+        pytest.skip("accepts NaN")
+    model = clone(estimator)
+    with pytest.raises(ValueError, match=message):
+        model.fit(bad_X, bad_y, sample_weight=weight)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    model.fit(X, y)
+    before = margins_of(model, X)
+    with pytest.raises(ValueError, match=message):
+        model.fit(bad_X, bad_y, sample_weight=weight)
+    np.testing.assert_array_equal(margins_of(model, X), before)
+
+
+def test_a_label_outside_the_scale_at_score(estimator):
+    X, y = ordinal_data()
+    model = fitted(estimator, X, y)
+    with pytest.raises(ValueError, match="labels outside the scale: 99; the scale is 0 < 1 < 2"):
+        model.score(X, np.full(len(y), 99))
+
+
+def test_wrong_shapes_are_refused_everywhere(estimator):
+    X, y = ordinal_data()
+    model = fitted(estimator, X, y)
+    for method in ("predict", "decision_function", "predict_proba", "predict_latent"):
+        if hasattr(model, method):
+            with pytest.raises(ValueError, match="features"):
+                getattr(model, method)(X[:, :1])
+
+
+def test_fitting_is_deterministic_and_silent(estimator):
+    X, y = ordinal_data()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first, second = fitted(estimator, X, y), fitted(estimator, X, y)
+    np.testing.assert_array_equal(margins_of(first, X), margins_of(second, X))
