@@ -1,0 +1,176 @@
+"""The papers' benchmark sets: from a data folder, the user's cache, or OpenML."""
+
+from __future__ import annotations
+
+import os
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._binning import discretize
+from ._bunches import as_labels, encode_labels, make_bunch, read_inputs
+from ._folders import data_folders, find_file, where_to_put
+from ._registry import Benchmark, find_benchmark
+from ._tables import TextTable, content_checksum, numbers, read_table, write_table
+
+
+def fetch_benchmark(
+    name: str,
+    *,
+    bins: int = 10,
+    binning: str = "quantile",
+    ties: str = "together",
+    data_home: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    return_X_y: bool = False,
+    as_frame: bool = False,
+) -> Any:
+    """Benchmark set with an ordered target.
+
+    The set is looked for in the folder that ``$ECHELON_DATA`` names, then in the user's cache
+    (``$ECHELON_CACHE``, else ``~/.cache/echelon``), then downloaded from OpenML into that cache.
+    Wherever it comes from, its number of rows and columns and its target values must agree with
+    a pinned checksum.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_benchmarks`. A regression set has its target cut into classes 1 … K; an
+        ordinal set keeps its own labels.
+    bins, binning, ties
+        How the target of a regression set is cut; see `discretize`.
+    data_home : path, optional
+        The only folder to look in and to download to.
+    download : bool
+        Whether to ask OpenML for a set that no folder has; this needs pandas.
+    return_X_y : bool
+        Return the pair (data, target) and not a Bunch.
+    as_frame : bool
+        Give a pandas data frame, nominal inputs as categoricals, and the target as an ordered
+        categorical. Without frames each nominal text column becomes one 0/1 column per level,
+        named ``column=level``; nominal columns that are coded as integers stay as they are.
+
+    Returns
+    -------
+    Bunch
+        With ``data`` (missing inputs are NaN), ``target``, ``frame``, ``feature_names``,
+        ``target_names`` and ``classes`` (lowest to highest), ``continuous_target`` (the target
+        before it was cut; None for ordinal sets), ``aside`` (columns that are no inputs, such
+        as identifiers and row weights, as arrays by name), ``DESCR``, ``origin``, ``licence``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no folder has the set and it cannot be downloaded.
+    ValueError
+        If what was found is not the set expected.
+
+    Notes
+    -----
+    A downloaded set may have its rows, and its columns, in another order than other copies.
+    """
+    facts = find_benchmark(name)
+    table = _obtain(facts, data_folders(data_home), download)
+    inputs = read_inputs(table, facts.nominal, leave_out=facts.aside)
+    continuous = None
+    if facts.kind == "regression":
+        continuous = numbers(table.target, where=f"The target of {name}")
+        codes = discretize(continuous, bins, binning=binning, ties=ties) - 1
+        classes = np.arange(1, bins + 1)
+    else:
+        codes = encode_labels(table.target, facts.labels, where=name)
+        classes = as_labels(facts.labels)
+    return make_bunch(
+        inputs,
+        codes,
+        classes,
+        return_X_y=return_X_y,
+        as_frame=as_frame,
+        continuous_target=continuous,
+        aside={key: as_column(table, key) for key in facts.aside},
+        DESCR=_describe(facts),
+        origin=facts.origin,
+        licence=facts.licence,
+    )
+
+
+def read_checked(path: Path, facts: Benchmark) -> TextTable:
+    """Table of a benchmark set; an error if its content is not that of the registry."""
+    table = read_table(path)
+    _verify(table, facts, str(path), f"delete it or replace it by the {facts.name} set")
+    return table
+
+
+def as_column(table: TextTable, name: str) -> Any:
+    """One column as numbers if all of it is, else as text."""
+    fields = table.columns[table.names.index(name)]
+    try:
+        return numbers(fields, where=name)
+    except ValueError:
+        return np.array(fields)
+
+
+def _obtain(facts: Benchmark, folders: list[Path], download: bool) -> TextTable:
+    path = find_file(facts.file, folders)
+    if path is not None:
+        return read_checked(path, facts)
+    if not download:
+        raise _missing(facts, folders, "download=False forbids asking OpenML")
+    if facts.openml is None:
+        raise _missing(facts, folders, "no OpenML number is known for it")
+    try:
+        table = _download(facts.openml)
+    except ImportError as error:
+        reason = "the download from OpenML needs pandas, which is not installed"
+        raise _missing(facts, folders, reason) from error
+    except (OSError, HTTPException, ValueError) as error:
+        reason = f"the download from OpenML failed ({error})"
+        raise _missing(facts, folders, reason) from error
+    source = f"OpenML data set {facts.openml}"
+    _verify(table, facts, source, where_to_put(facts.file, folders))
+    write_table(folders[-1] / facts.file, table)
+    return table
+
+
+def _download(number: int) -> TextTable:
+    from sklearn.datasets import fetch_openml
+
+    # fetch_openml checks the md5 that the server states; our own cache keeps the table.
+    answer = fetch_openml(data_id=number, as_frame=True, parser="auto", cache=False)
+    names = [str(name) for name in answer.data.columns]
+    columns = [_fields(answer.data[name]) for name in answer.data.columns]
+    return TextTable([*names, "y"], [*columns, _fields(answer.target)])
+
+
+def _fields(column: Any) -> list[str]:
+    missing = column.isna()
+    return ["" if gone else str(value) for value, gone in zip(column, missing, strict=True)]
+
+
+def _verify(table: TextTable, facts: Benchmark, source: str, remedy: str) -> None:
+    n_columns = len(table.names) - 1
+    if content_checksum(table, n_columns) == facts.checksum:
+        return
+    raise ValueError(
+        f"{source} is not the {facts.name} set: its content checksum differs (found "
+        f"{table.n_rows} rows and {n_columns} inputs, expected {facts.rows} and "
+        f"{facts.columns} with the known target values); {remedy}."
+    )
+
+
+def _missing(facts: Benchmark, folders: list[Path], reason: str) -> FileNotFoundError:
+    return FileNotFoundError(
+        f"The benchmark set {facts.name!r} is in no data folder and {reason}; "
+        f"{where_to_put(facts.file, folders)}."
+    )
+
+
+def _describe(facts: Benchmark) -> str:
+    note = f"\n{facts.note}\n" if facts.note else ""
+    return (
+        f"{facts.name}: {facts.target}\n{note}\n"
+        f"Rows: {facts.rows}\nInputs: {facts.columns - len(facts.aside)}\n"
+        f"Origin: {facts.origin}\nLicence: {facts.licence}\n"
+    )

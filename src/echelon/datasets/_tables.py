@@ -1,0 +1,105 @@
+"""Tables as text columns: reading and writing CSV, and the checksum of what a table holds.
+
+A table is a header and one list of text fields per column; an empty field is a missing value.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from .._files import write_whole
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Column names and the text fields of each column; the target is the last column."""
+
+    names: list[str]
+    columns: Sequence[Sequence[str]]
+
+    @property
+    def target(self) -> Sequence[str]:
+        """Fields of the last column."""
+        return self.columns[-1]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows below the header."""
+        return len(self.target)
+
+
+def read_table(path: Path) -> TextTable:
+    """Read a CSV file with a header row, gzip-compressed if its name ends in ``.gz``."""
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8", newline="") as stream:
+            rows = csv.reader(stream)
+            names = next(rows, [])
+            columns = list(zip(*rows, strict=True))
+    except (ValueError, EOFError, OSError, csv.Error, zlib.error) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{path} is not a readable CSV table: {error}.") from error
+    if not names or len(columns) != len(names):
+        raise ValueError(
+            f"{path} must have as many fields in each row as its header has names; found "
+            f"{len(names)} names and {len(columns)} fields."
+        )
+    return TextTable(names, columns)
+
+
+def write_table(path: Path, table: TextTable) -> None:
+    """Write a gzip-compressed CSV file in one step: readers see the old file or the whole new one.
+
+    The bytes depend on the table alone, not on the time of writing.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.names)
+    writer.writerows(zip(*table.columns, strict=True))
+    write_whole(path, gzip.compress(text.getvalue().encode(), mtime=0))
+
+
+def numbers(fields: Iterable[str], *, where: str) -> npt.NDArray[np.float64]:
+    """Fields as floats, NaN where empty."""
+    try:
+        return np.array([float(field) if field else np.nan for field in fields])
+    except ValueError as error:
+        raise ValueError(f"{where} must hold numbers or empty fields; {error}.") from error
+
+
+def content_checksum(table: TextTable, n_inputs: int) -> str:
+    """SHA-256 of the number of rows, of inputs, and the sorted target values.
+
+    Numbers count at six significant digits, so that "7", "7.0" and "7.0000" are one value, and
+    the order of rows does not matter: copies of one set from different places agree.
+    """
+    values = sorted(_canonical(field) for field in table.target)
+    return _sha256([f"{table.n_rows} {n_inputs}", *values])
+
+
+def exact_checksum(columns: Sequence[Sequence[str]]) -> str:
+    """SHA-256 of every field in its place, numbers at six significant digits."""
+    rows = zip(*columns, strict=True)
+    return _sha256(",".join(_canonical(field) for field in row) for row in rows)
+
+
+def _canonical(field: str) -> str:
+    try:
+        return f"{float(field) + 0.0:.6g}"
+    except ValueError:
+        return field
+
+
+def _sha256(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
