@@ -1,0 +1,58 @@
+"""Facts about the machine and the versions that a figure belongs to."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+PACKAGES = (
+    "echelon",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "statsmodels",
+    "mord",
+    "skordinal",
+    "lightgbm",
+    "scikit-survival",
+)
+
+
+def environment() -> dict[str, Any]:
+    """Versions, processors and BLAS libraries, as JSON can hold them."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "processors": os.cpu_count(),
+        "usable_processors": _usable_processors(),
+        "packages": {name: package_version(name) for name in PACKAGES},
+        "thread_pools": thread_pools(),
+    }
+
+
+def package_version(name: str) -> str | None:
+    """Version of an installed package; None where it is absent or runs from its source."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def thread_pools() -> list[dict[str, Any]]:
+    """BLAS and OpenMP libraries in this process, without the paths of this machine."""
+    import numpy.linalg  # noqa: F401 - loads the BLAS that is asked about
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    kept = ("user_api", "internal_api", "version", "num_threads", "threading_layer", "architecture")
+    return [{key: pool[key] for key in kept if key in pool} for pool in threadpool_info()]
+
+
+def _usable_processors() -> int | None:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count()

@@ -1,0 +1,375 @@
+"""The arithmetic and the manners of the speed harness; no test here looks at a real time."""
+
+import gc
+import inspect
+import json
+import math
+import os
+import warnings
+
+import numpy as np
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import cases, memory, registry, report, timing
+from benchmarks.cases import metrics as metric_cases
+from benchmarks.cases import proportional_odds
+from benchmarks.environment import environment
+from benchmarks.registry import Case, Peer, Row
+from benchmarks.timing import Ratio, Timing
+from echelon import metrics
+
+
+class HandClock:
+    """A clock that moves only when told."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+def toy_case(**changes):
+    settings = {
+        "name": "toy",
+        "sizes": (10, 20),
+        "quick_sizes": (5,),
+        "build": lambda n: np.arange(n),
+        "ours": np.sum,
+        "rounds": 4,
+    }
+    return Case(**{**settings, **changes})
+
+
+# ---------------------------------------------------------------------------------------- timing
+
+
+def test_timing_and_ratio_figures():
+    ours, peer = Timing((1.0, 4.0, 3.0)), Timing((2.0, 2.0, 12.0))
+    assert (ours.best, ours.median) == (1.0, 3.0)
+    quotient = timing.ratio(ours, peer)
+    assert quotient.rounds == (0.5, 2.0, 0.25)
+    # The median of the rounds' ratios, 0.5, is not the ratio of the medians, 1.5.
+    assert (quotient.low, quotient.median, quotient.high) == (0.25, 0.5, 2.0)
+
+
+def test_ratio_needs_the_same_rounds():
+    with pytest.raises(ValueError, match="shorter"):
+        timing.ratio(Timing((1.0, 2.0)), Timing((1.0,)))
+
+
+def test_interleave_alternates():
+    order = []
+
+    def sampler(name, value):
+        def sample():
+            order.append(name)
+            return value + len(order)
+
+        return sample
+
+    first, second = timing.interleave([sampler("ours", 0.0), sampler("peer", 100.0)], rounds=3)
+    assert order == ["ours", "peer"] * 3
+    assert first.seconds == (1.0, 3.0, 5.0)
+    assert second.seconds == (102.0, 104.0, 106.0)
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_no_garbage_collection_while_timing(was_on):
+    before = gc.isenabled()
+    seen = []
+
+    def sampler():
+        seen.append(gc.isenabled())
+        if len(seen) == 2:
+            raise RuntimeError("stop")
+        return 1.0
+
+    try:
+        gc.enable() if was_on else gc.disable()
+        with pytest.raises(RuntimeError, match="stop"):
+            timing.interleave([sampler], rounds=3)
+        assert seen == [False, False]
+        assert gc.isenabled() is was_on
+    finally:
+        gc.enable() if before else gc.disable()
+
+
+def test_rounds_must_be_positive():
+    with pytest.raises(ValueError, match=r"rounds must be at least 1; found 0\."):
+        timing.interleave([lambda: 1.0], rounds=0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "calls"), [(1.0, 1), (0.02, 1), (0.019, 2), (0.004, 5), (0.0, 10_000)]
+)
+def test_calls_fill_a_round(seconds, calls):
+    assert timing.calls_per_round(seconds) == calls
+
+
+def test_short_functions_are_repeated_within_a_round():
+    clock, calls = HandClock(), []
+
+    def function():
+        calls.append(len(calls))
+        # The first call is slow, as one that imports is; the samples must not show it.
+        clock.now += 0.015625 if len(calls) == 1 else 0.00390625
+        return f"call {len(calls)}"
+
+    warm = timing.warm_up(function, clock)
+    assert warm.result == "call 1"
+    assert len(calls) == 2
+    assert warm.sampler() == 0.00390625
+    assert len(calls) == 2 + math.ceil(0.02 / 0.00390625)
+
+
+def test_long_functions_are_called_once_to_warm_up_and_once_a_round():
+    clock, calls = HandClock(), []
+
+    def function():
+        calls.append(1)
+        clock.now += 2.0
+
+    warm = timing.warm_up(function, clock)
+    assert len(calls) == 1
+    assert warm.sampler() == 2.0
+    assert len(calls) == 2
+
+
+def test_warm_up_tells_what_was_warned_of():
+    def function():
+        warnings.warn("not settled", RuntimeWarning, stacklevel=1)
+
+    warm = timing.warm_up(function)
+    assert warm.warned == ("RuntimeWarning",)
+    timing.interleave([warm.sampler], rounds=1)
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0, 1.7, 2.0])
+def test_exponent_of_a_power_law(power):
+    sizes = [100, 1_000, 5_000, 20_000]
+    assert timing.scaling_exponent(sizes, [3e-6 * n**power for n in sizes]) == pytest.approx(power)
+
+
+def test_exponent_is_the_least_squares_slope():
+    rng = np.random.default_rng(0)
+    sizes = np.array([10.0, 30.0, 100.0, 700.0])
+    seconds = np.exp(rng.normal(size=4))
+    slope = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
+    assert timing.scaling_exponent(sizes, seconds) == pytest.approx(slope)
+
+
+def test_exponent_needs_two_sizes():
+    with pytest.raises(ValueError, match="at least two different sizes; found"):
+        timing.scaling_exponent([10, 10], [1.0, 2.0])
+
+
+# ---------------------------------------------------------------------------------------- memory
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="needs Linux's proc")
+def test_memory_counts_arrays_that_live_only_during_the_run():
+    def run(size):
+        return float(np.ones(size).sum())
+
+    memory.rise(run, 1000)
+    rise = memory.rise(run, 8_000_000)
+    assert 60e6 < rise < 120e6
+    # The mark is set back, so an earlier peak does not hide or inflate a later run.
+    assert memory.rise(run, 1000) < 20e6
+
+
+# -------------------------------------------------------------------------------------- registry
+
+
+def test_a_case_alone_has_a_row_per_size():
+    rows = list(registry.run_case(toy_case()))
+    assert [(row.size, len(row.ours.seconds), row.peer) for row in rows] == [
+        (10, 4, None),
+        (20, 4, None),
+    ]
+    (quick,) = registry.run_case(toy_case(), quick=True)
+    assert (quick.size, len(quick.ours.seconds)) == (5, 3)
+
+
+def test_a_peer_gets_the_same_data_and_is_compared():
+    handed = []
+
+    def peer(data):
+        handed.append(id(data))
+        return data.sum() + 1
+
+    def ours(data):
+        handed.append(id(data))
+        return data.sum()
+
+    def agreement(data, mine, theirs):
+        return {"difference": float(theirs - mine), "n": float(len(data))}
+
+    case = toy_case(sizes=(10,), ours=ours, peers=(Peer("p", "math", peer, 1e9, agreement),))
+    (row,) = registry.run_case(case)
+    assert len(set(handed)) == 1
+    assert len(row.ratio.rounds) == len(row.theirs.seconds) == 4
+    assert row.agreement == {"difference": 1.0, "n": 10.0}
+    assert row.met is True
+
+
+def test_met_compares_the_median_ratio_with_the_target():
+    ratio = Ratio((0.05, 0.1, 9.0))
+    assert Row("c", 1, ratio=ratio, target=0.1).met is True
+    assert Row("c", 1, ratio=ratio, target=0.09).met is False
+    assert Row("c", 1, ratio=ratio).met is None
+    assert Row("c", 1, target=0.1).met is None
+
+
+def test_a_missing_peer_is_a_line_and_not_a_crash():
+    peers = (Peer("absent", "a_package_nobody_has", np.sum), Peer("present", "math", np.sum))
+    first, second = registry.run_case(toy_case(sizes=(10,), peers=peers))
+    assert first.notes == ("skipped: install the bench extra",)
+    assert first.ratio is None and not first.failed
+    assert second.ratio is not None
+
+
+def test_a_failing_peer_is_told_and_a_failure_of_ours_counts():
+    def broken(data):
+        raise TypeError("no such argument\nand more")
+
+    (row,) = registry.run_case(toy_case(sizes=(10,), peers=(Peer("p", "math", broken),)))
+    assert row.notes == ("peer failed: TypeError: no such argument",)
+    assert not row.failed
+    rows = list(registry.run_case(toy_case(ours=broken)))
+    assert [row.failed for row in rows] == [True, True]
+    assert rows[0].notes == ("ours failed: TypeError: no such argument",)
+
+
+def test_a_peer_is_left_out_above_its_largest_size():
+    rows = list(registry.run_case(toy_case(peers=(Peer("p", "math", np.sum, largest=10),))))
+    assert [(row.size, row.peer) for row in rows] == [(10, "p"), (20, None)]
+
+
+def test_a_self_timed_case_reports_its_own_seconds():
+    given = iter([9.0, 1.0, 3.0, 2.0, 5.0])
+    case = toy_case(sizes=(0,), ours=lambda data: next(given), self_timed=True)
+    (row,) = registry.run_case(case)
+    assert row.ours.seconds == (1.0, 3.0, 2.0, 5.0)
+
+
+def test_exponent_of_rows():
+    rows = [Row("c", n, Timing((9.0, 9.5 * n**3.0, n**2.0))) for n in (2, 3)]
+    assert registry.exponent(rows) == pytest.approx(2.0)
+    assert registry.exponent(rows[:1]) is None
+
+
+def test_select_by_group_or_by_name():
+    chosen = (toy_case(name="a/x"), toy_case(name="a/y"), toy_case(name="ab"))
+    assert [case.name for case in registry.select(chosen, "a")] == ["a/x", "a/y"]
+    assert [case.name for case in registry.select(chosen, "a/y")] == ["a/y"]
+    assert len(registry.select(chosen, None)) == 3
+    with pytest.raises(ValueError, match=r"only must be one of a, ab, or a case; found 'b'\."):
+        registry.select(chosen, "b")
+
+
+# ---------------------------------------------------------------------------------------- report
+
+
+def test_columns_are_aligned():
+    text = report.aligned([("name", "n"), ("a long name", "1,000"), ("b", "7")], {0})
+    assert text.splitlines() == [
+        "name             n",
+        "-----------  -----",
+        "a long name  1,000",
+        "b                7",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2.5, "2.5 s"), (1234.0, "1234 s"), (0.0123, "12.3 ms"), (4.56e-5, "45.6 µs")],
+)
+def test_durations_have_fitting_units(seconds, text):
+    assert report.duration(seconds) == text
+
+
+def test_table_and_json_hold_the_figures(tmp_path):
+    row = Row(
+        "c",
+        1000,
+        Timing((0.5, 1.5)),
+        "p",
+        Timing((5.0, 5.0)),
+        Ratio((0.1, 0.3)),
+        0.1,
+        {"difference": math.nan},
+        ("a note",),
+    )
+    results = report.Results(
+        [row], {"c": 1.25}, [{"case": "c", "size": 1000, "peer": None, "bytes": 2_500_000}]
+    )
+    text = report.table(results)
+    for piece in ("1,000", "500 ms", "1 s", "0.2", "0.1 – 0.3", "≤ 0.1 missed", "a note"):
+        assert piece in text
+    assert "1.25" in text and "2.5" in text
+    path = tmp_path / "deep" / "bench.json"
+    report.write_json(results, environment(), path)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    (stored,) = content["results"]
+    assert stored["ours"] == {"best": 0.5, "median": 1.0, "rounds": [0.5, 1.5]}
+    assert stored["ratio"] == {"median": 0.2, "low": 0.1, "high": 0.3}
+    assert stored["met"] is False
+    assert stored["agreement"] == {"difference": None}
+    assert content["environment"]["packages"]["numpy"] == np.__version__
+    assert any(pool["user_api"] == "blas" for pool in content["environment"]["thread_pools"])
+
+
+def test_command_writes_a_table_and_json(tmp_path, monkeypatch, capsys):
+    peers = (Peer("p", "math", np.sum), Peer("gone", "a_package_nobody_has", np.sum))
+    toys = (toy_case(scaling=True, peers=peers),)
+    monkeypatch.setattr(command, "CASES", toys)
+    path = tmp_path / "bench.json"
+    assert command.main(["--only", "toy", "--json", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert text.count("skipped: install the bench extra") == 2
+    assert "seconds ~ n^" in text
+    assert len(json.loads(path.read_text(encoding="utf-8"))["results"]) == 4
+
+
+def test_command_fails_when_ours_does(tmp_path, monkeypatch, capsys):
+    def broken(data):
+        raise RuntimeError("ours broke")
+
+    monkeypatch.setattr(command, "CASES", (toy_case(ours=broken),))
+    path = str(tmp_path / "bench.json")
+    assert command.main(["--json", path]) == 1
+    assert "ours failed: RuntimeError: ours broke" in capsys.readouterr().out
+    assert command.main(["--only", "other", "--json", path]) == 2
+    assert "only must be one of toy" in capsys.readouterr().err
+
+
+# ----------------------------------------------------------------------------------------- cases
+
+
+def test_declared_cases_are_in_order():
+    names = [case.name for case in cases.CASES]
+    assert len(set(names)) == len(names)
+    for case in cases.CASES:
+        assert max(case.quick_sizes) <= max(case.sizes)
+        assert not case.scaling or len(set(case.quick_sizes)) > 1
+
+
+def test_every_metric_has_a_case():
+    functions = [name for name in metrics.__all__ if inspect.isfunction(getattr(metrics, name))]
+    takes_labels = [
+        name
+        for name in functions
+        if "y_true" in inspect.signature(getattr(metrics, name)).parameters
+    ]
+    assert sorted(takes_labels) == sorted(metric_cases.METRICS)
+
+
+def test_log_likelihood_beside_the_ratio_is_the_models_own():
+    data = proportional_odds.build(400)
+    model = proportional_odds.ours(data)
+    figures = proportional_odds.log_likelihoods(data, model, model)
+    assert figures["log-likelihood ours"] == pytest.approx(model.log_likelihood_, rel=1e-9)
+    assert figures["difference"] == 0.0
