@@ -1,0 +1,5 @@
+"""``python -m echelon.cli``."""
+
+from . import main
+
+main()

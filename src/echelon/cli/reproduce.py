@@ -1,0 +1,187 @@
+"""``echelon reproduce``: measure a published table again and set the figures side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+from rich.progress import Progress as ProgressBar
+from rich.table import Table as Grid
+
+from .failures import UsageError, one_sentence
+
+if TYPE_CHECKING:
+    from echelon.reproduction.published import Table
+    from echelon.reproduction.runner import Plan, Progress
+    from echelon.reproduction.store import ResultStore
+
+INTERRUPTED = 130
+
+
+def reproduce(
+    table: Annotated[
+        str | None, typer.Argument(help="Name of a published table; --list names them.")
+    ] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
+    sets: Annotated[
+        str | None, typer.Option(help="Data sets, separated by commas; all by default.")
+    ] = None,
+    models: Annotated[
+        str | None, typer.Option(help="Models, separated by commas; all columns by default.")
+    ] = None,
+    splits: Annotated[
+        int | None, typer.Option(min=1, help="Random splits; as many as the paper by default.")
+    ] = None,
+    effort: Annotated[
+        str,
+        typer.Option(
+            help="'paper' tunes on every split; 'quick' tunes once per data set, on the first."
+        ),
+    ] = "quick",
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the results file; in the user's cache by default."),
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option(help="Folder to write <table>.md into, from all results kept.")
+    ] = None,
+) -> None:
+    """Measure a published table again, with the paper's protocol.
+
+    Finished cells are kept and never run twice: after an interruption the same command goes on
+    where it stopped.
+    """
+    from echelon.reproduction import ReproductionError
+
+    request = {
+        "sets": _names(sets),
+        "models": _names(models),
+        "splits": splits,
+        "effort": effort,
+        "jobs": jobs,
+    }
+    with one_sentence(ReproductionError, UsageError):
+        if show_list:
+            _print_tables()
+            return
+        if table is None:
+            raise UsageError("Name a table; `echelon reproduce --list` lists them.")
+        finished = _reproduce(table, request, out, write)
+    if not finished:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _reproduce(name: str, request: dict[str, Any], out: Path | None, write: Path | None) -> bool:
+    """Run, print and write; False if the run was interrupted."""
+    from echelon.reproduction import ResultStore, make_plan, markdown_page, read_table
+    from echelon.reproduction.store import default_folder
+
+    plan = make_plan(read_table(name), **request)
+    store = ResultStore(out or default_folder(), name)
+    finished = _run_with_progress(plan, store)
+    _print_results(plan.table, store, plan.effort)
+    typer.echo(f"Results: {store.path}")
+    if write is not None:
+        write.mkdir(parents=True, exist_ok=True)
+        page = write / f"{name}.md"
+        page.write_text(markdown_page(plan.table, store), encoding="utf-8")
+        typer.echo(f"Page: {page}")
+    return finished
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _run_with_progress(plan: Plan, store: ResultStore) -> bool:
+    from echelon.reproduction import run
+
+    try:
+        with _progress_line() as show:
+            for progress in run(plan, store):
+                show(progress)
+    except KeyboardInterrupt:
+        typer.echo(
+            "Interrupted; what is done is kept. The same command goes on from here.", err=True
+        )
+        return False
+    return True
+
+
+@contextmanager
+def _progress_line() -> Iterator[Any]:
+    """A bar on a terminal, a line per step elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda progress: typer.echo(_describe(progress), err=True)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with ProgressBar(*columns, console=console) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda progress: bar.update(
+            task,
+            description=_describe(progress),
+            completed=progress.done,
+            total=progress.total,
+        )
+
+
+def _describe(progress: Progress) -> str:
+    text = f"{progress.set} {progress.model}: {progress.step}, {progress.done}/{progress.total}"
+    if progress.seconds_left is None:
+        return text
+    return f"{text}, {_duration(progress.seconds_left)} left for this set"
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def _grid(*headings: str, title: str | None = None) -> Grid:
+    # Without lines a row of figures fits into 80 columns.
+    return Grid(*headings, title=title, box=None, padding=(0, 1, 0, 0), pad_edge=False)
+
+
+def _print_tables() -> None:
+    from echelon.reproduction import list_models, list_tables, read_table
+
+    grid = _grid("Table", "What", "Columns with a model", "Data sets")
+    for name in list_tables():
+        table = read_table(name)
+        columns = [column for column in table.columns if column in list_models()]
+        what = f"{table.source}: {table.title}"
+        grid.add_row(name, what, ", ".join(columns) or "none yet", ", ".join(table.sets))
+    Console().print(grid)
+
+
+def _print_results(table: Table, store: ResultStore, effort: str) -> None:
+    from echelon.reproduction.measures import MEASURES
+    from echelon.reproduction.rendering import DUEL_HEADINGS, ROW_HEADINGS, duel_cells, row_cells
+    from echelon.reproduction.rows import current, make_duels, make_rows
+
+    cells = current(store, table, effort)
+    rows, duels = make_rows(table, cells), make_duels(table, cells)
+    console = Console()
+    for measure in table.measures:
+        heading = MEASURES[measure].heading
+        grid = _grid(*ROW_HEADINGS, "s/split", title=f"{table.source}, {heading}")
+        for row in rows:
+            if row.measure == measure:
+                grid.add_row(*row_cells(row), f"{row.seconds:.2f}")
+        console.print(grid)
+        against = [duel_cells(duel) for duel in duels if duel.measure == measure]
+        if against:
+            grid = _grid(*DUEL_HEADINGS, title="Our models on the same splits")
+            for line in against:
+                grid.add_row(*line)
+            console.print(grid)

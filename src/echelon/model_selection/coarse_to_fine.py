@@ -1,0 +1,214 @@
+"""Cross-validated search on a coarse grid, then on a fine grid around its best point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.model_selection import ParameterGrid
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils._param_validation import Interval
+
+Candidate = dict[str, Any]
+
+# Two points are the same point when their log10 agree to this many digits.
+_DIGITS = 9
+
+
+class CoarseToFineSearchCV(BaseSearchCV):
+    """Search a coarse grid, then a fine grid on the log10 scale around its best point.
+
+    This is the search of [CK07] section 4.3 for any estimator and any parameters. There, (C, κ)
+    runs over a 7×7 grid 10⁻³ … 10³ and then over a 9×9 grid with step 0.2 in log10 around the
+    best coarse point.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned for every fit.
+    param_grid : dict or list of dicts
+        The coarse grid, by *values* as for ``GridSearchCV``. A parameter that is a multiple of
+        the one searched is given by its own values: with γ = κ/2 and κ = 10⁻³ … 10³ that is
+        ``{"gamma": 0.5 * np.logspace(-3, 3, 7)}``.
+    fine_points : int, default=9
+        Points of the fine grid per refined parameter, centred on the best coarse value. With 1
+        there is no fine stage.
+    fine_step : float, default=0.2
+        Distance of neighbouring fine points in log10.
+    refine : list of str or None, default=None
+        Names of the parameters to refine. None takes those whose values, in the grid that the
+        best point comes from, are positive numbers and not all the same. All others keep their
+        best coarse value.
+    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
+        As in ``GridSearchCV``. With several metrics `refit` must name one or be a callable, as it
+        also decides which coarse point is best.
+
+    Attributes
+    ----------
+    cv_results_ : dict
+        As in ``GridSearchCV``, the coarse points first, with the column ``stage`` ("coarse" or
+        "fine").
+    best_estimator_, best_params_, best_score_, best_index_
+        Of both stages together.
+
+    Notes
+    -----
+    Both stages use the same folds, whatever the splitter. A point of the fine grid that was
+    evaluated before is not evaluated again. Among equal scores the point evaluated first wins: a
+    coarse point before a fine one, and within a stage the first in the order of
+    ``sklearn.model_selection.ParameterGrid`` (names sorted, the last name varies fastest, fine
+    values ascending). With ascending values of C and gamma, ties therefore go to the smaller C,
+    then to the smaller gamma.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.svm import SVR
+    >>> from echelon.model_selection import CoarseToFineSearchCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> grid = {"C": np.logspace(-1, 3, 5), "gamma": 0.5 * np.logspace(-1, 1, 3)}
+    >>> search = CoarseToFineSearchCV(SVR(), grid, fine_points=3).fit(X[:99], y[:99])
+    >>> len(search.cv_results_["params"])  # 15 coarse points and 8 new fine ones
+    23
+    """
+
+    _required_parameters: ClassVar[list[str]] = ["estimator", "param_grid"]
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseSearchCV._parameter_constraints,
+        "param_grid": [dict, list],
+        "fine_points": [Interval(Integral, 1, None, closed="left")],
+        "fine_step": [Interval(Real, 0, None, closed="neither")],
+        "refine": [list, tuple, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Mapping[str, Any] | list[Mapping[str, Any]],
+        *,
+        fine_points: int = 9,
+        fine_step: float = 0.2,
+        refine: list[str] | None = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: int | str = "2*n_jobs",
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+    ) -> None:
+        super().__init__(
+            estimator=estimator,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+        self.param_grid = param_grid
+        self.fine_points = fine_points
+        self.fine_step = fine_step
+        self.refine = refine
+
+    def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
+        grids = list(ParameterGrid(self.param_grid).param_grid)
+        _check_refine(self.refine, grids)
+        coarse = [(point, grid) for grid in grids for point in ParameterGrid(grid)]
+        points = [point for point, _ in coarse]
+        # One list of folds for both stages: a splitter may draw anew at every call.
+        folds = _Folds(self._checked_cv_orig)
+        results = evaluate_candidates(points, cv=folds, more_results=_stage("coarse", points))
+
+        best, grid = coarse[self._best_coarse(results)]
+        names = (
+            _refined_names(grid) if self.refine is None else [n for n in self.refine if n in best]
+        )
+        seen = {_key(point) for point in points}
+        fine = [p for p in self._fine_grid(best, names) if _key(p) not in seen]
+        if fine:
+            evaluate_candidates(fine, cv=folds, more_results=_stage("fine", fine))
+
+    def _best_coarse(self, results: dict[str, Any]) -> int:
+        metric = self.refit if f"rank_test_{self.refit}" in results else "score"
+        if not callable(self.refit) and f"rank_test_{metric}" not in results:
+            raise ValueError(
+                f"refit must name the metric that chooses the centre of the fine grid when there "
+                f"are several metrics; found {self.refit!r}."
+            )
+        return int(self._select_best_index(self.refit, metric, results))
+
+    def _fine_grid(self, centre: Candidate, names: list[str]) -> Iterator[Candidate]:
+        exponents = self.fine_step * (np.arange(self.fine_points) - (self.fine_points - 1) / 2)
+        axes = [_around(name, centre[name], exponents) for name in sorted(names)]
+        for values in product(*axes):
+            yield {**centre, **dict(zip(sorted(names), values, strict=True))}
+
+
+class _Folds:
+    """A splitter that remembers the folds of its first call."""
+
+    def __init__(self, splitter: Any) -> None:
+        self._splitter = splitter
+        self._folds: list[Any] | None = None
+
+    def split(self, X: Any, y: Any = None, **params: Any) -> list[Any]:
+        if self._folds is None:
+            self._folds = list(self._splitter.split(X, y, **params))
+        return self._folds
+
+
+def _stage(name: str, points: list[Candidate]) -> dict[str, list[str]]:
+    return {"stage": [name] * len(points)}
+
+
+def _is_positive(value: Any) -> bool:
+    """Whether a value is a number with a log10."""
+    return (
+        isinstance(value, Real) and not isinstance(value, bool | np.bool_) and 0 < value < math.inf
+    )
+
+
+def _refined_names(grid: Mapping[str, Any]) -> list[str]:
+    return [
+        name
+        for name, values in grid.items()
+        if all(_is_positive(value) for value in values) and len(set(values)) > 1
+    ]
+
+
+def _check_refine(refine: list[str] | None, grids: list[Mapping[str, Any]]) -> None:
+    known = sorted({name for grid in grids for name in grid})
+    for name in refine or ():
+        if name not in known:
+            raise ValueError(f"refine names {name!r}, which is not in param_grid: {known}.")
+
+
+def _around(name: str, centre: Any, exponents: npt.NDArray[np.float64]) -> list[Any]:
+    """`centre` times powers of ten; the centre itself stays the exact value of the grid."""
+    if not _is_positive(centre):
+        raise ValueError(
+            f"param_grid has {name}={centre!r} as its best value, which has no log10; give "
+            f"positive numbers, or leave {name!r} out of refine=[...]."
+        )
+    return [centre if e == 0 else float(centre * 10.0**e) for e in exponents]
+
+
+def _key(point: Candidate) -> tuple[tuple[str, Any], ...]:
+    """What makes two points the same: numbers by their log10, the rest by what they print."""
+    return tuple((name, _value_key(value)) for name, value in sorted(point.items()))
+
+
+def _value_key(value: Any) -> Any:
+    if _is_positive(value):
+        return round(math.log10(value), _DIGITS)
+    return repr(value)

@@ -1,0 +1,31 @@
+"""Published tables measured again: the harness behind ``echelon reproduce``.
+
+Rooms: `published` (the figures, as TOML in ``tables/``), `protocol` (labels, splits, scaling),
+`models` (a registered builder per column), `measures`, `runner` (what is left to run), `store`
+(finished cells), `verdicts` (tests), `rows` and `rendering` (what is shown).
+
+A new table is a TOML file in ``tables/``; a new model is a builder under `register_model`.
+"""
+
+from .errors import ReproductionError
+from .models import Problem, list_models, register_model
+from .published import list_tables, read_table
+from .rendering import markdown_page
+from .rows import make_duels, make_rows
+from .runner import make_plan, run
+from .store import ResultStore
+
+__all__ = [
+    "Problem",
+    "ReproductionError",
+    "ResultStore",
+    "list_models",
+    "list_tables",
+    "make_duels",
+    "make_plan",
+    "make_rows",
+    "markdown_page",
+    "read_table",
+    "register_model",
+    "run",
+]

@@ -1,0 +1,141 @@
+"""Published tables as data: TOML files beside this module, one per table, figures as printed.
+
+A file states where the figures come from, what the number after ± is, the protocol, and for
+every data set and measure one figure per column. A column is a model's name in `models`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from .errors import ReproductionError
+from .protocol import Protocol
+
+SPREADS = ("sd", "se", "none")
+_FIGURE = re.compile(r"^(?P<mean>\d+\.?\d*)(?:\s*±\s*(?P<spread>\d+\.?\d*))?\s*(?P<mark>[*†])?$")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One printed figure: the mean, the number after ± if there is one, and the text itself."""
+
+    printed: str
+    mean: float
+    spread: float | None
+
+    @classmethod
+    def parse(cls, printed: str) -> Figure:
+        """Read a figure such as ``"0.777 ± 0.068 *"``."""
+        match = _FIGURE.match(printed)
+        if match is None:
+            raise ReproductionError(f"{printed!r} is not a figure like '0.777 ± 0.068 *'.")
+        spread = match["spread"]
+        return cls(printed, float(match["mean"]), None if spread is None else float(spread))
+
+
+@dataclass(frozen=True)
+class PublishedSet:
+    """A row of a table: the data set, its sizes as printed, and figures[measure][column]."""
+
+    name: str
+    label: str
+    inputs: int
+    training: int
+    test: int
+    figures: Mapping[str, Mapping[str, Figure]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A published table with the protocol that its figures were measured under."""
+
+    name: str
+    title: str
+    source: str
+    spread: str
+    trials: int
+    columns: tuple[str, ...]
+    measures: tuple[str, ...]
+    protocol: Protocol
+    sets: Mapping[str, PublishedSet]
+
+    def figure(self, set_name: str, measure: str, column: str) -> Figure | None:
+        """The published figure, or None where the table has none."""
+        return self.sets[set_name].figures.get(measure, {}).get(column)
+
+    def select(self, names: list[str] | None) -> list[PublishedSet]:
+        """Sets of the table by name, in the table's order; all of them for None."""
+        unknown = sorted(set(names or ()) - set(self.sets))
+        if unknown:
+            raise ReproductionError(
+                f"{self.name} has no data set {unknown[0]!r}; it has {', '.join(self.sets)}."
+            )
+        return [entry for name, entry in self.sets.items() if names is None or name in names]
+
+
+def list_tables() -> list[str]:
+    """Names of the published tables that can be reproduced.
+
+    Examples
+    --------
+    >>> list_tables()
+    ['ck07-table1', 'ck07-table2']
+    """
+    folder = resources.files(__package__) / "tables"
+    return sorted(
+        entry.name.removesuffix(".toml")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def read_table(name: str) -> Table:
+    """Read a published table.
+
+    Examples
+    --------
+    >>> table = read_table("ck07-table2")
+    >>> table.figure("abalone", "absolute", "IMC").printed
+    '1.361 ± 0.013'
+    """
+    if name not in list_tables():
+        raise ReproductionError(
+            f"There is no table {name!r}; there are {', '.join(list_tables())}."
+        )
+    text = (resources.files(__package__) / "tables" / f"{name}.toml").read_text("utf-8")
+    return parse_table(name, tomllib.loads(text))
+
+
+def parse_table(name: str, content: Mapping[str, Any]) -> Table:
+    """Make a table of what its TOML file holds."""
+    if content["spread"] not in SPREADS:
+        raise ReproductionError(
+            f"spread of {name} must be one of {', '.join(SPREADS)}; found {content['spread']!r}."
+        )
+    measures = tuple(content["measures"])
+    return Table(
+        name=name,
+        title=content["title"],
+        source=content["source"],
+        spread=content["spread"],
+        trials=content["trials"],
+        columns=tuple(content["columns"]),
+        measures=measures,
+        protocol=Protocol(**content["protocol"]),
+        sets={key: _parse_set(key, entry, measures) for key, entry in content["sets"].items()},
+    )
+
+
+def _parse_set(name: str, entry: Mapping[str, Any], measures: tuple[str, ...]) -> PublishedSet:
+    figures = {
+        measure: {column: Figure.parse(text) for column, text in entry[measure].items()}
+        for measure in measures
+        if measure in entry
+    }
+    sizes = {field: entry[field] for field in ("label", "inputs", "training", "test")}
+    return PublishedSet(name=name, figures=figures, **sizes)

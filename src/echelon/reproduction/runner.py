@@ -1,0 +1,200 @@
+"""Run models × data sets × splits, keep every finished cell, run none twice."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import sklearn
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection._search import BaseSearchCV
+
+from .errors import ReproductionError
+from .measures import measure_all
+from .models import Model, Problem, get_model, list_models
+from .protocol import Dataset, Split, draw_split, load
+from .published import PublishedSet, Table
+from .store import TUNING_SPLIT, Cell, CellKey, ResultStore
+
+EFFORTS = ("quick", "paper")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run.
+
+    Parameters
+    ----------
+    table : Table
+    sets : list of PublishedSet
+    models : list of Model
+    splits : int
+    effort : {"quick", "paper"}
+        "paper" tunes on the training part of every split; "quick" tunes once per data set, on
+        the training part of the first split, and uses these parameters on all splits.
+    jobs : int
+        Processes; results do not depend on it.
+    """
+
+    table: Table
+    sets: list[PublishedSet]
+    models: list[Model]
+    splits: int
+    effort: str
+    jobs: int = 1
+
+    def key(self, entry: PublishedSet, model: Model, split: int) -> CellKey:
+        """Key of a cell of this plan."""
+        return CellKey(self.table.name, entry.name, model.name, model.revision, self.effort, split)
+
+    def cells(self) -> list[CellKey]:
+        """Keys of all cells of this plan, tunings not counted."""
+        return [
+            self.key(entry, model, split)
+            for entry in self.sets
+            for model in self.models
+            for split in range(self.splits)
+        ]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands; `seconds_left` is for the present data set and model."""
+
+    set: str
+    model: str
+    step: str
+    done: int
+    total: int
+    seconds_left: float | None = None
+
+
+def make_plan(
+    table: Table,
+    *,
+    sets: list[str] | None = None,
+    models: list[str] | None = None,
+    splits: int | None = None,
+    effort: str = "quick",
+    jobs: int = 1,
+) -> Plan:
+    """Check a request and fill in the defaults: all sets, all models, the table's trials."""
+    if effort not in EFFORTS:
+        raise ReproductionError(f"effort must be one of {', '.join(EFFORTS)}; found {effort!r}.")
+    splits = table.trials if splits is None else splits
+    if splits < 1:
+        raise ReproductionError(f"splits must be at least 1; found {splits}.")
+    names = [name for name in table.columns if name in list_models()] if models is None else models
+    if not names:
+        raise ReproductionError(f"No column of {table.name} has a model yet.")
+    chosen = [get_model(name) for name in names]
+    return Plan(table, table.select(sets), chosen, splits, effort, jobs)
+
+
+def run(plan: Plan, store: ResultStore) -> Iterator[Progress]:
+    """Run what is left of a plan, telling after every step where it stands.
+
+    The caller may stop at any time, by Ctrl-C or by dropping the iterator: what was told to be
+    done is in the store.
+    """
+    done = sum(key in store for key in plan.cells())
+    for entry in plan.sets:
+        data: Dataset | None = None
+        for model in plan.models:
+            missing = [s for s in range(plan.splits) if plan.key(entry, model, s) not in store]
+            if not missing:
+                continue
+            data = data or load(entry.name, plan.table.protocol)
+            for progress in _run_group(plan, store, entry, model, data, missing):
+                done += progress.done
+                yield Progress(
+                    entry.name,
+                    model.name,
+                    progress.step,
+                    done,
+                    len(plan.cells()),
+                    progress.seconds_left,
+                )
+
+
+@dataclass(frozen=True)
+class _Step:
+    step: str
+    done: int = 0
+    seconds_left: float | None = None
+
+
+def _run_group(
+    plan: Plan,
+    store: ResultStore,
+    entry: PublishedSet,
+    model: Model,
+    data: Dataset,
+    missing: list[int],
+) -> Iterator[_Step]:
+    """The missing splits of one data set and model."""
+    parameters = None
+    if plan.effort == "quick":
+        key = plan.key(entry, model, TUNING_SPLIT)
+        if key not in store:
+            yield _Step("tuning")
+            split = draw_split(data, entry.training, seed=plan.table.protocol.seed, index=0)
+            store.append(_tune(key, model, split, Problem(data.classes, 0, plan.jobs)))
+        parameters = store[key].parameters
+    yield _Step("running")
+    tasks = (delayed(_run_cell)(plan, entry, model, data, index, parameters) for index in missing)
+    start = time.perf_counter()
+    cells = Parallel(n_jobs=plan.jobs, return_as="generator_unordered")(tasks)
+    for count, cell in enumerate(cells, start=1):
+        store.append(cell)
+        pace = (time.perf_counter() - start) / count
+        yield _Step(f"split {cell.key.split}", 1, pace * (len(missing) - count))
+
+
+def _tune(key: CellKey, model: Model, split: Split, problem: Problem) -> Cell:
+    """Tune a model on one training part; a model without tuning has no parameters."""
+    start = time.perf_counter()
+    estimator = model.build(problem)
+    parameters = {}
+    if isinstance(estimator, BaseSearchCV):
+        estimator.set_params(refit=False).fit(split.X_train, split.y_train)
+        parameters = estimator.best_params_
+    return Cell(key, {}, parameters, time.perf_counter() - start, versions())
+
+
+def _run_cell(
+    plan: Plan,
+    entry: PublishedSet,
+    model: Model,
+    data: Dataset,
+    index: int,
+    parameters: dict[str, Any] | None,
+) -> Cell:
+    """Fit and measure a model on one split; `parameters` given means that it is tuned already."""
+    start = time.perf_counter()
+    split = draw_split(data, entry.training, seed=plan.table.protocol.seed, index=index)
+    estimator = model.build(Problem(data.classes, index))
+    if parameters is not None and isinstance(estimator, BaseSearchCV):
+        estimator = clone(estimator.estimator).set_params(**parameters)
+    estimator.fit(split.X_train, split.y_train)
+    predicted = estimator.predict(split.X_test)
+    errors = measure_all(plan.table.measures, split.y_test, predicted, data.classes)
+    used = getattr(estimator, "best_params_", parameters) or {}
+    seconds = time.perf_counter() - start
+    return Cell(plan.key(entry, model, index), errors, used, seconds, versions())
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computes a cell."""
+    found = {"Python": platform.python_version(), "scikit-learn": sklearn.__version__}
+    for name in ("echelon", "numpy", "scipy"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found

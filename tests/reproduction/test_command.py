@@ -1,0 +1,90 @@
+"""The command: thin, one sentence on errors, and interruptible."""
+
+import pytest
+
+typer = pytest.importorskip("typer")
+from typer.testing import CliRunner  # noqa: E402
+
+from echelon.cli.reproduce import _duration, reproduce  # noqa: E402
+from echelon.reproduction import published, runner  # noqa: E402
+
+app = typer.Typer()
+app.command()(reproduce)
+
+
+def invoke(*arguments):
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, list(arguments))
+
+
+@pytest.fixture
+def known(tiny, table, monkeypatch):
+    """The tiny table under the name of a real one."""
+    monkeypatch.setattr(published, "list_tables", lambda: ["tiny"])
+    monkeypatch.setattr("echelon.reproduction.read_table", lambda name: table)
+    return tiny
+
+
+def test_list():
+    result = invoke("--list")
+    assert result.exit_code == 0
+    assert "ck07-table1" in result.output and "SVR" in result.output
+
+
+def test_runs_prints_and_writes(known, tmp_path):
+    arguments = ["tiny", "--effort", "paper", "--out", str(tmp_path / "results")]
+    result = invoke(*arguments, "--write", str(tmp_path / "docs"))
+    assert result.exit_code == 0, result.output
+    assert "0.500 ± 0.100 *" in result.output and "Our models on the same splits" in result.output
+    assert "two FAR: split" in result.stderr and "16/16" in result.stderr
+    page = (tmp_path / "docs" / "tiny.md").read_text(encoding="utf-8")
+    assert page.startswith("# [T00] table 0")
+    known.fits = 0
+    assert invoke(*arguments).exit_code == 0 and known.fits == 0
+
+
+def test_ctrl_c_keeps_what_is_done_and_shows_it(known, tmp_path, monkeypatch):
+    real, calls = runner._run_cell, []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(runner, "_run_cell", interrupted)
+    result = invoke("tiny", "--effort", "paper", "--out", str(tmp_path))
+    assert result.exit_code == 130
+    assert "what is done is kept" in result.stderr and "0.500 ± 0.100 *" in result.output
+    assert len((tmp_path / "tiny.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["nothing"], "There is no table 'nothing'; there are ck07-table1, ck07-table2."),
+        (["ck07-table1", "--sets", "mars"], "ck07-table1 has no data set 'mars'"),
+        (["ck07-table1", "--models", "mars"], "There is no model 'mars'"),
+        (["ck07-table1", "--effort", "mars"], "effort must be one of quick, paper; found 'mars'."),
+        ([], "Name a table"),
+    ],
+)
+def test_errors_are_one_sentence(arguments, sentence, tmp_path):
+    result = invoke(*arguments, "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert sentence in result.stderr and "Traceback" not in result.output
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_missing_data_is_one_sentence(monkeypatch, tmp_path):
+    from echelon import datasets
+
+    def missing(name, **options):
+        raise FileNotFoundError("it is not in any folder")
+
+    monkeypatch.setattr(datasets, "fetch_benchmark", missing)
+    result = invoke("ck07-table1", "--sets", "abalone", "--out", str(tmp_path))
+    assert result.exit_code == 2 and "it is not in any folder" in result.stderr
+
+
+def test_durations():
+    assert [_duration(s) for s in (9.6, 75, 3725)] == ["10 s", "1 min 15 s", "1 h 02 min"]

@@ -1,0 +1,83 @@
+"""The TOML files hold what the papers print, all of it."""
+
+import pytest
+
+from echelon.reproduction import ReproductionError, list_tables, read_table
+from echelon.reproduction.measures import MEASURES
+from echelon.reproduction.published import Figure
+
+CK07_SETS = {
+    "pyrimidines": (27, 50, 24),
+    "machine_cpu": (6, 150, 59),
+    "boston_housing": (13, 300, 206),
+    "abalone": (8, 1000, 3177),
+    "bank32nh": (32, 3000, 5182),
+    "cpu_act": (21, 4000, 4182),
+    "cal_housing": (8, 5000, 15640),
+    "house_16H": (16, 6000, 16784),
+}
+
+
+@pytest.mark.parametrize("name", list_tables())
+def test_every_table_is_complete(name):
+    table = read_table(name)
+    assert table.measures and set(table.measures) <= set(MEASURES)
+    for set_name, entry in table.sets.items():
+        assert set(entry.figures) <= set(table.measures)
+        for measure in table.measures:
+            for column in table.columns:
+                figure = table.figure(set_name, measure, column)
+                assert figure is not None, (set_name, measure, column)
+                assert (figure.spread is None) == (table.spread == "none")
+                limit = 1.0 if measure == "zero_one" else table.protocol.bins - 1.0
+                assert 0.0 < figure.mean < limit
+                assert figure.spread is None or 0.0 < figure.spread < 0.3 * figure.mean
+
+
+@pytest.mark.parametrize(
+    ("name", "bins", "columns"),
+    [("ck07-table1", 5, ("SVR", "EXC", "IMC")), ("ck07-table2", 10, ("SVR", "SLA", "EXC", "IMC"))],
+)
+def test_ck07_tables(name, bins, columns):
+    table = read_table(name)
+    assert table.columns == columns and table.protocol.bins == bins
+    assert table.trials == 20 and table.spread == "sd"
+    sizes = {key: (e.inputs, e.training, e.test) for key, e in table.sets.items()}
+    assert sizes == CK07_SETS
+    for set_name in table.sets:
+        zero_one = table.sets[set_name].figures["zero_one"]
+        absolute = table.sets[set_name].figures["absolute"]
+        # a wrong label is at least one rank off
+        assert all(zero_one[c].mean <= absolute[c].mean for c in columns)
+
+
+@pytest.mark.parametrize(
+    ("name", "set_name", "measure", "column", "mean", "spread"),
+    [
+        ("ck07-table1", "pyrimidines", "zero_one", "SVR", 0.552, 0.102),
+        ("ck07-table1", "bank32nh", "absolute", "EXC", 0.674, 0.006),
+        ("ck07-table1", "house_16H", "absolute", "IMC", 0.573, 0.005),
+        ("ck07-table2", "pyrimidines", "absolute", "SLA", 1.400, 0.255),
+        ("ck07-table2", "cpu_act", "zero_one", "IMC", 0.473, 0.005),
+        ("ck07-table2", "abalone", "absolute", "SVR", 1.407, 0.021),
+        ("ck07-table2", "house_16H", "absolute", "IMC", 1.205, 0.007),
+    ],
+)
+def test_spot_values(name, set_name, measure, column, mean, spread):
+    figure = read_table(name).figure(set_name, measure, column)
+    assert (figure.mean, figure.spread) == (mean, spread)
+
+
+def test_figures_as_printed():
+    assert Figure.parse("0.777 ± 0.068 *") == Figure("0.777 ± 0.068 *", 0.777, 0.068)
+    assert Figure.parse("1.294") == Figure("1.294", 1.294, None)
+    with pytest.raises(ReproductionError, match="is not a figure"):
+        Figure.parse("0.7 +- 0.1")
+
+
+def test_unknown_names_are_one_sentence(table):
+    with pytest.raises(ReproductionError, match=r"no table 'ck08'; there are ck07-table1"):
+        read_table("ck08")
+    with pytest.raises(ReproductionError, match=r"tiny has no data set 'six'; it has one, two"):
+        table.select(["one", "six"])
+    assert [entry.name for entry in table.select(["two", "one"])] == ["one", "two"]

@@ -1,0 +1,186 @@
+"""Every cell is run once, whatever happens in between."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from echelon.reproduction import ReproductionError, ResultStore, make_plan, read_table, run, runner
+from echelon.reproduction import models as registry
+from echelon.reproduction.protocol import Dataset, draw_split
+
+
+def errors(store):
+    return {cell.key: cell.errors for cell in store if cell.key.split >= 0}
+
+
+def test_a_whole_run(tiny, table, tmp_path):
+    store = ResultStore(tmp_path, "tiny")
+    plan = make_plan(table, effort="paper")
+    steps = list(run(plan, store))
+    assert [m.name for m in plan.models] == ["NEAR", "FAR"]  # UNBUILT has no model
+    assert tiny.fits == len(errors(store)) == 2 * 2 * 4
+    assert steps[-1].done == steps[-1].total == 16 and steps[-1].seconds_left == 0.0
+    assert [s.done for s in steps] == sorted(s.done for s in steps)
+    assert all(0.0 <= e["zero_one"] <= e["absolute"] for e in errors(store).values())
+
+
+def test_errors_are_those_of_the_protocols_split(tiny, table, tmp_path):
+    store = ResultStore(tmp_path, "tiny")
+    plan = make_plan(table, sets=["two"], models=["FAR"], effort="paper")
+    list(run(plan, store))
+    X, y = runner.load("two", table.protocol).X, runner.load("two", table.protocol).y
+    split = draw_split(Dataset(X, y, (1, 2, 3)), 20, seed=0, index=2)
+    predicted = tiny(shift=0.5).fit(split.X_train, split.y_train).predict(split.X_test)
+    cell = store[plan.key(plan.sets[0], plan.models[0], 2)]
+    assert cell.errors == {
+        "zero_one": np.mean(predicted != split.y_test),
+        "absolute": np.mean(np.abs(predicted - split.y_test)),
+    }
+
+
+@pytest.mark.parametrize("stop", [1, 5, 11])
+def test_resumes_after_an_interruption(tiny, table, tmp_path, monkeypatch, stop):
+    whole = ResultStore(tmp_path / "whole", "tiny")
+    list(run(make_plan(table, effort="paper"), whole))
+
+    real = runner._run_cell
+    calls = []
+
+    def interrupted(*args):
+        calls.append(args)
+        if len(calls) > stop:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(runner, "_run_cell", interrupted)
+    store = ResultStore(tmp_path / "parts", "tiny")
+    with pytest.raises(KeyboardInterrupt):
+        list(run(make_plan(table, effort="paper"), store))
+    assert len(errors(ResultStore(tmp_path / "parts", "tiny"))) == stop
+
+    monkeypatch.setattr(runner, "_run_cell", real)
+    tiny.fits = 0
+    again = ResultStore(tmp_path / "parts", "tiny")
+    list(run(make_plan(table, effort="paper"), again))
+    assert tiny.fits == 16 - stop
+    assert errors(again) == errors(whole)
+
+
+def test_a_caller_may_drop_the_run(tiny, table, tmp_path):
+    store = ResultStore(tmp_path, "tiny")
+    steps = run(make_plan(table), store)
+    while next(steps).done < 3:
+        pass
+    steps.close()
+    assert len(errors(ResultStore(tmp_path, "tiny"))) == 3
+
+
+def test_a_finished_run_does_nothing_and_more_splits_add_cells(tiny, table, tmp_path):
+    store = ResultStore(tmp_path, "tiny")
+    list(run(make_plan(table, splits=2), store))
+    tiny.fits = 0
+    assert list(run(make_plan(table, splits=2), store)) == []
+    assert tiny.fits == 0
+    list(run(make_plan(table, splits=3), store))
+    assert tiny.fits == 4
+
+
+def test_a_new_revision_of_a_model_is_measured_anew(tiny, table, tmp_path, monkeypatch):
+    store = ResultStore(tmp_path, "tiny")
+    list(run(make_plan(table, sets=["one"], models=["NEAR"]), store))
+    new = registry.Model("NEAR", lambda problem: tiny(), revision=2)
+    monkeypatch.setitem(registry._MODELS, "NEAR", new)
+    tiny.fits = 0
+    list(run(make_plan(table, sets=["one"], models=["NEAR"]), store))
+    assert tiny.fits == 4
+
+
+def tuned_model(tiny, seen):
+    def build(problem):
+        seen.append(problem)
+        return GridSearchCV(tiny(), {"shift": [50.0, 0.0]}, cv=2)
+
+    return registry.Model("NEAR", build)
+
+
+def test_quick_tunes_once_per_set(tiny, table, tmp_path, monkeypatch):
+    monkeypatch.setitem(registry._MODELS, "NEAR", tuned_model(tiny, []))
+    store = ResultStore(tmp_path, "tiny")
+    plan = make_plan(table, models=["NEAR"], effort="quick")
+    steps = [s.step for s in run(plan, store)]
+    assert steps.count("tuning") == 2
+    assert tiny.fits == 2 * (2 * 2 + 4)
+    assert all(cell.parameters == {"shift": 0.0} for cell in store)
+
+    # the tuning is a cell too: more splits do not tune again
+    tiny.fits = 0
+    list(run(make_plan(table, models=["NEAR"], splits=5), store))
+    assert tiny.fits == 2
+
+
+def test_paper_tunes_on_every_split_with_its_own_seed(tiny, table, tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setitem(registry._MODELS, "NEAR", tuned_model(tiny, seen))
+    store = ResultStore(tmp_path, "tiny")
+    list(run(make_plan(table, sets=["one"], models=["NEAR"], effort="paper"), store))
+    assert tiny.fits == 4 * (2 * 2 + 1)
+    assert [problem.seed for problem in seen] == [0, 1, 2, 3]
+    assert seen[0].classes == (1, 2, 3)
+    assert {cell.key.split for cell in store} == {0, 1, 2, 3}
+
+
+def test_results_do_not_depend_on_jobs(tmp_path, monkeypatch):
+    from echelon import datasets
+
+    def fetch(name, **options):
+        rng = np.random.default_rng(5)
+        X = rng.normal(size=(60, 2))
+        return X, 1 + (X[:, 0] > 0) + (X[:, 0] + X[:, 1] > 1)
+
+    monkeypatch.setattr(datasets, "fetch_benchmark", fetch)
+    table = read_table("ck07-table1")
+    found = []
+    for jobs in (1, 2):
+        store = ResultStore(tmp_path / str(jobs), table.name)
+        plan = make_plan(table, sets=["pyrimidines"], models=["SVR"], splits=3, jobs=jobs)
+        list(run(plan, store))
+        found.append({cell.key: (cell.errors, cell.parameters) for cell in store})
+    assert found[0] == found[1] and len(found[0]) == 4
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"sets": ["six"]}, "no data set 'six'"),
+        ({"models": ["SIX"]}, "no model 'SIX'; there are FAR, NEAR"),
+        ({"splits": 0}, "splits must be at least 1; found 0"),
+        ({"effort": "huge"}, "effort must be one of quick, paper; found 'huge'"),
+    ],
+)
+def test_bad_requests(tiny, table, request_, message):
+    with pytest.raises(ReproductionError, match=message):
+        make_plan(table, **request_)
+
+
+def test_a_table_without_models(tiny, table, monkeypatch):
+    monkeypatch.setattr(registry, "_MODELS", {})
+    with pytest.raises(ReproductionError, match="No column of tiny has a model"):
+        make_plan(table)
+
+
+def test_registering_twice_is_an_error(tiny):
+    with pytest.raises(ValueError, match="registered already"):
+        registry.register_model("NEAR")(lambda problem: None)
+
+
+def test_svr_grid_is_the_papers():
+    search = registry.rounded_svr(registry.Problem((1, 2), 0))
+    assert search.estimator.regressor.epsilon == 0.1
+    exponents = np.log10(search.param_grid["regressor__C"])
+    np.testing.assert_allclose(exponents, np.arange(-3, 4))
+    kappa = 2.0 * search.param_grid["regressor__gamma"]
+    np.testing.assert_allclose(np.log10(kappa), np.arange(-3, 4), atol=1e-12)
+    assert (search.fine_points, search.fine_step) == (9, 0.2)
+    assert search.cv.get_n_splits() == 5 and math.isclose(search.estimator.regressor.tol, 1e-3)
