@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import narwhals as nw
@@ -20,6 +19,7 @@ from ._validation import (
     validate_inputs,
     validate_ordinal_fit,
 )
+from ._warnings import warn_caller
 from .base import ThresholdModelMixin, squeeze_margins
 from .ordinal.costs import cost_matrix, minimum_cost_codes
 from .ordinal.labels import Codes
@@ -194,20 +194,18 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
             columns = separating_columns(problem.design, problem.codes, problem.n_classes)
             if len(columns):
                 names = ", ".join(self._feature_names()[columns][:10])
-                warnings.warn(
+                warn_caller(
                     f"The inputs separate the classes ({names}), so the likelihood has no finite "
                     "maximum and the coefficients stand for infinite ones; set alpha > 0 for "
                     "finite ones.",
                     SeparationWarning,
-                    stacklevel=4,
                 )
                 return
-        warnings.warn(
+        warn_caller(
             f"Newton's method stopped after {result.n_iter} steps with gradient norm "
             f"{result.gradient_norm:.2g} per unit of weight, above tol={self.tol:g}; raise "
             "max_iter or set alpha > 0.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
     def _feature_names(self) -> npt.NDArray[Any]:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from support.data import ascending, ordinal_data
 from support.estimators import label, ordinal_instances
 
+from echelon.ordinal.labels import LabelOrderWarning
 from echelon.ordinal.reduction import decode
 
 pytestmark = pytest.mark.parametrize("estimator", ordinal_instances(), ids=label)
@@ -105,6 +106,13 @@ def test_text_labels_follow_the_stated_classes(estimator):
     model = clone(estimator).set_params(classes=WORDS.tolist()).fit(X, WORDS[codes])
     assert model.classes_.tolist() == WORDS.tolist()
     np.testing.assert_array_equal(model.predict(X), WORDS[expected])
+
+
+def test_text_without_an_order_warns_at_the_callers_line(estimator):
+    X, codes = ordinal_data()
+    with pytest.warns(LabelOrderWarning, match="fair < good < great < poor") as seen:
+        clone(estimator).fit(X, WORDS[codes])
+    assert seen[0].filename == __file__
 
 
 def test_an_order_that_is_not_sorted_is_kept(estimator):

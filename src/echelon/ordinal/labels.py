@@ -8,7 +8,6 @@ An order that was stated is never sorted again.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._warnings import warn_caller
 from .columns import HOW_TO_ORDER, Codes, LabelColumn, plain_array, read_column
 
 __all__ = ["Codes", "LabelOrderWarning", "OrdinalScale", "read_scale"]
@@ -137,11 +137,10 @@ def _sorted_classes(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
             "rows; cut it into ordered classes, or list them as classes=[...]."
         )
     if levels.dtype.kind in "US":
-        warnings.warn(
+        warn_caller(
             f"{name} holds text without an order, so the alphabetical order {_shown(levels)} is "
             f"assumed; to set it, {HOW_TO_ORDER}.",
             LabelOrderWarning,
-            stacklevel=5,
         )
     return levels
 

@@ -24,7 +24,7 @@ _SPREADS = {
 _TUNING = {
     "paper": "Parameters are tuned on the training part of every split, as in the paper.",
     "quick": "Parameters are tuned once per data set, on the training part of the first split. "
-    "Rows of that part are test rows of the other splits, so these figures are optimistic: a "
+    "Rows of that part are test rows of the other splits, so these figures can be optimistic: a "
     "first look, not a claim.",
 }
 
