@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files that are whole or not there, and the folder for what can be made again."""
 
 from __future__ import annotations
 
@@ -21,3 +21,12 @@ def write_whole(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(partial)
         raise
+
+
+def cache_folder() -> Path:
+    """``$ECHELON_CACHE``, else ``echelon`` in ``$XDG_CACHE_HOME``, else ``~/.cache/echelon``."""
+    own = os.environ.get("ECHELON_CACHE")
+    if own:
+        return Path(own).expanduser()
+    shared = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(shared).expanduser() / "echelon"

@@ -79,6 +79,7 @@ def reproduce(
 
 def _reproduce(name: str, request: dict[str, Any], out: Path | None, write: Path | None) -> bool:
     """Run, print and write; False if the run was interrupted."""
+    from echelon._files import write_whole
     from echelon.reproduction import ResultStore, make_plan, markdown_page, read_table
     from echelon.reproduction.store import default_folder
 
@@ -88,9 +89,8 @@ def _reproduce(name: str, request: dict[str, Any], out: Path | None, write: Path
     _print_results(plan.table, store, plan.effort)
     typer.echo(f"Results: {store.path}")
     if write is not None:
-        write.mkdir(parents=True, exist_ok=True)
         page = write / f"{name}.md"
-        page.write_text(markdown_page(plan.table, store), encoding="utf-8")
+        write_whole(page, markdown_page(plan.table, store).encode("utf-8"))
         typer.echo(f"Page: {page}")
     return finished
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -137,8 +138,11 @@ def _obtain(facts: Benchmark, folders: list[Path], download: bool) -> TextTable:
 def _download(number: int) -> TextTable:
     from sklearn.datasets import fetch_openml
 
-    # fetch_openml checks the md5 that the server states; our own cache keeps the table.
-    answer = fetch_openml(data_id=number, as_frame=True, parser="auto", cache=False)
+    with warnings.catch_warnings():
+        # Its retries are not the user's business; a failure gets a sentence of our own.
+        warnings.filterwarnings("ignore", message="A network error occurred")
+        # fetch_openml checks the md5 that the server states; our own cache keeps the table.
+        answer = fetch_openml(data_id=number, as_frame=True, parser="auto", cache=False)
     names = [str(name) for name in answer.data.columns]
     columns = [_fields(answer.data[name]) for name in answer.data.columns]
     return TextTable([*names, "y"], [*columns, _fields(answer.target)])

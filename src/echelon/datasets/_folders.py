@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .._files import cache_folder
+
 
 def data_folders(data_home: str | os.PathLike[str] | None = None) -> list[Path]:
     """Folders to look in, the one that downloads are written to last.
@@ -15,15 +17,6 @@ def data_folders(data_home: str | os.PathLike[str] | None = None) -> list[Path]:
         return [Path(data_home).expanduser()]
     shared = os.environ.get("ECHELON_DATA")
     return [*([Path(shared).expanduser()] if shared else []), cache_folder()]
-
-
-def cache_folder() -> Path:
-    """``$ECHELON_CACHE``, else ``echelon`` in ``$XDG_CACHE_HOME``, else ``~/.cache/echelon``."""
-    own = os.environ.get("ECHELON_CACHE")
-    if own:
-        return Path(own).expanduser()
-    shared = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(shared).expanduser() / "echelon"
 
 
 def find_file(file: str, folders: list[Path]) -> Path | None:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import ParameterGrid
+from sklearn.base import is_classifier
+from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils._param_validation import Interval
 
@@ -120,14 +121,33 @@ class CoarseToFineSearchCV(BaseSearchCV):
         self.fine_step = fine_step
         self.refine = refine
 
+    def fit(self, X: Any, y: Any = None, **params: Any) -> CoarseToFineSearchCV:
+        """Search both grids, and refit the best point on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,), optional
+        **params : dict
+            Passed on as by ``GridSearchCV.fit``.
+
+        Returns
+        -------
+        self
+        """
+        # One list of folds for both stages: a splitter may draw anew at every call.
+        self._folds = _Folds(check_cv(self.cv, y, classifier=is_classifier(self.estimator)))
+        try:
+            return super().fit(X, y, **params)
+        finally:
+            del self._folds
+
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
         grids = list(ParameterGrid(self.param_grid).param_grid)
         _check_refine(self.refine, grids)
         coarse = [(point, grid) for grid in grids for point in ParameterGrid(grid)]
         points = [point for point, _ in coarse]
-        # One list of folds for both stages: a splitter may draw anew at every call.
-        folds = _Folds(self._checked_cv_orig)
-        results = evaluate_candidates(points, cv=folds, more_results=_stage("coarse", points))
+        results = evaluate_candidates(points, cv=self._folds, more_results=_stage("coarse", points))
 
         best, grid = coarse[self._best_coarse(results)]
         names = (
@@ -136,7 +156,7 @@ class CoarseToFineSearchCV(BaseSearchCV):
         seen = {_key(point) for point in points}
         fine = [p for p in self._fine_grid(best, names) if _key(p) not in seen]
         if fine:
-            evaluate_candidates(fine, cv=folds, more_results=_stage("fine", fine))
+            evaluate_candidates(fine, cv=self._folds, more_results=_stage("fine", fine))
 
     def _best_coarse(self, results: dict[str, Any]) -> int:
         metric = self.refit if f"rank_test_{self.refit}" in results else "score"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, ndtri
+from scipy.special import log_expit, log_ndtr, ndtri
 
 Array = npt.NDArray[np.float64]
 
@@ -65,11 +65,8 @@ class Logit(Link):
 
     def log_interval(self, lower: Array, upper: Array) -> Array:
         # F(u) − F(l) = F(u)·(1 − F(l))·(1 − e^{−(u−l)})
-        return (
-            -np.logaddexp(0.0, -upper)
-            - np.logaddexp(0.0, lower)
-            + _log1mexp(np.minimum(lower - upper, 0.0))
-        )
+        width = _log1mexp(np.minimum(lower - upper, 0.0))
+        return np.asarray(log_expit(upper) + log_expit(-lower) + width)
 
     def quantile(self, q: Array) -> Array:
         return np.asarray(np.log(q) - np.log1p(-q))

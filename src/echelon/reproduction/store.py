@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from echelon.datasets._folders import cache_folder
+from echelon._files import cache_folder
 
 from .errors import ReproductionError
 from .protocol import PROTOCOL_VERSION
