@@ -67,5 +67,5 @@ comma := ,
 $(VENV)/.tools: $(LOCK) requirements/check_machine.py
 	@command -v $(PYTHON) > /dev/null || { echo "Echelon needs Python 3.11 or newer ($(PYTHON) is not there; set PYTHON=...)."; exit 1; }
 	@$(PYTHON) requirements/check_machine.py
-	@echo "== creating $(VENV)" && $(PYTHON) -m venv $(VENV)
+	@echo "== creating $(VENV) (with the installation below, about a minute)" && $(PYTHON) -m venv $(VENV)
 	@$(PIP) install --constraint $(LOCK) meson-python meson ninja Cython && touch $@

@@ -71,6 +71,21 @@ def test_the_stated_order_of_numbers_is_kept(monkeypatch, quick, tmp_path, capsy
     assert "3 levels: 10 < 5 < 1" in capsys.readouterr().out
 
 
+def test_none_is_a_label_and_a_question_mark_is_a_missing_number(
+    monkeypatch, quick, tmp_path, capsys
+):
+    X, codes = ordinal_data(n=60, K=3)
+    values = [f"{v:.2f}" for v in X[:, 0]]
+    values[7] = "?"
+    path = tmp_path / "improved.csv"
+    labels = [["None", "Some", "Marked"][c] for c in codes]
+    pd.DataFrame({"a": values, "improved": labels}).to_csv(path, index=False)
+    order = "None<Some<Marked"
+    assert run(monkeypatch, "compare", path, "--order", order, *options(tmp_path)) == 0
+    out = capsys.readouterr().out
+    assert "60 rows, 1 inputs, 3 levels: None < Some < Marked" in out
+
+
 def test_an_embedded_example(monkeypatch, quick, tmp_path, capsys):
     assert run(monkeypatch, "compare", "--example", "esl", *options(tmp_path)) == 0
     assert "example esl: 488 rows" in capsys.readouterr().out
@@ -85,6 +100,11 @@ BAD = {
     "wrong delimiter": ("a;y\n1;2\n", [], "has one column only"),
     "missing label": ("a,y\n1,1\n2,\n3,2\n", [], "1 rows without a label"),
     "only a target": ("a,y\n,1\n,2\n", [], "no column besides the target"),
+    "continuous": (
+        "a,y\n" + "".join(f"1,{i / 7}\n" for i in range(60)),
+        [],
+        "looks continuous: 60 distinct fractional values",
+    ),
     "one class": ("a,y\n" + "1,1\n2,1\n" * 5, [], "one class"),
     "binary": ("\0\x01\x02", [], ""),
     "bad out": ("a,y\n1,1\n2,2\n", ["--out", "board.xlsx"], "must end in .csv, .json or .md"),

@@ -11,7 +11,8 @@ HOME = Path(__file__).parent.parent / "estimators"
 
 
 def test_estimators_are_found():
-    assert len(public_estimators()) >= 3
+    names = {cls.__name__ for cls in public_estimators()}
+    assert {"ProportionalOdds", "CoarseToFineSearchCV"} <= names
 
 
 @pytest.mark.parametrize("cls", public_estimators(), ids=lambda cls: cls.__name__)

@@ -199,6 +199,12 @@ def test_memory_layout_and_precision_do_not_matter(estimator):
     )
 
 
+def test_lists_are_arrays(estimator):
+    X, y = ordinal_data()
+    model = fitted(estimator, X.tolist(), y.tolist())
+    np.testing.assert_array_equal(model.predict(X.tolist()), fitted(estimator, X, y).predict(X))
+
+
 def test_inputs_are_not_changed(estimator):
     X, y = ordinal_data()
     X_before, y_before = X.copy(), y.copy()

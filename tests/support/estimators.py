@@ -3,30 +3,40 @@
 import inspect
 
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
 
 import echelon
 from echelon import OrdinalReduction, ProportionalOdds
 from echelon.base import OrdinalClassifierMixin
+from echelon.model_selection import CoarseToFineSearchCV
 
-# Instances besides the default one, where another setting takes another path through the code.
+# Where an estimator cannot be made without arguments.
+REQUIRED = {
+    CoarseToFineSearchCV: lambda: CoarseToFineSearchCV(
+        LogisticRegression(), {"C": [0.1, 1.0]}, fine_points=3, cv=2, error_score="raise"
+    ),
+}
+# Instances besides the first one, where another setting takes another path through the code.
 VARIANTS = {
-    "ProportionalOdds": [ProportionalOdds("probit", alpha=0.5)],
-    "OrdinalReduction": [OrdinalReduction(mode="joint")],
+    ProportionalOdds: [ProportionalOdds("probit", alpha=0.5)],
+    OrdinalReduction: [OrdinalReduction(mode="joint")],
 }
 
 
 def public_estimators():
-    """All estimator classes among the public names."""
-    members = [getattr(echelon, name) for name in echelon.__all__]
-    return [m for m in members if inspect.isclass(m) and issubclass(m, BaseEstimator)]
+    """All estimator classes among the public names of the package and of its rooms."""
+    names = [getattr(echelon, name) for name in echelon.__all__]
+    rooms = [thing for thing in names if inspect.ismodule(thing)]
+    names += [getattr(room, name) for room in rooms for name in room.__all__]
+    return [m for m in names if inspect.isclass(m) and issubclass(m, BaseEstimator)]
 
 
 def instances():
-    """Default instance of every public estimator, and its variants."""
+    """One instance of every public estimator, and its variants."""
     return [
         instance
         for cls in public_estimators()
-        for instance in [cls(), *VARIANTS.get(cls.__name__, [])]
+        for instance in [REQUIRED.get(cls, cls)(), *VARIANTS.get(cls, [])]
     ]
 
 

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from echelon.ordinal.labels import read_scale
+
 from .failures import UsageError
+
+_MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "null", "NULL", "None", "?"]
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,7 @@ def read_labelled_table(path: Path, target: str | None, order: str | None) -> La
     order : str, optional
         The labels from lowest to highest, as ``"poor<fair<good"``; needed where they are text.
     """
-    frame = _read(path)
-    target = frame.columns[-1] if target is None else target
-    if target not in frame.columns:
-        raise UsageError(
-            f"{path} has no column {target!r}; it has {', '.join(map(str, frame.columns))}."
-        )
+    frame, target = _read(path, target)
     labels = frame[target]
     if labels.isna().any():
         raise UsageError(
@@ -48,25 +47,36 @@ def read_labelled_table(path: Path, target: str | None, order: str | None) -> La
     return LabelledTable(X, y, classes)
 
 
-def _read(path: Path) -> Any:
-    import pandas as pd
-
+def _read(path: Path, target: str | None) -> tuple[Any, str]:
+    """Whole table and the name of its target."""
     if not path.is_file():
         raise UsageError(f"{path} is not a file.")
+    names = list(_parse(path, nrows=0).columns)
+    if len(names) < 2:
+        raise UsageError(
+            f"{path} has one column only, {names[0]!r}; is it separated by commas, or by tabs and "
+            "named .tsv?"
+        )
+    target = names[-1] if target is None else target
+    if target not in names:
+        raise UsageError(f"{path} has no column {target!r}; it has {', '.join(names)}.")
+    # "None" is a fair label, as in none < some < marked, so a label is missing where it is empty.
+    missing = {name: [""] if name == target else _MISSING for name in names}
+    frame = _parse(path, keep_default_na=False, na_values=missing)
+    if frame.empty:
+        raise UsageError(f"{path} has no rows.")
+    return frame, target
+
+
+def _parse(path: Path, **options: Any) -> Any:
+    import pandas as pd
+
     separator = "\t" if ".tsv" in path.suffixes else ","
     try:
-        frame = pd.read_csv(path, sep=separator, encoding="utf-8-sig")
+        return pd.read_csv(path, sep=separator, encoding="utf-8-sig", **options)
     except (ValueError, OSError, EOFError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UsageError(f"{path} cannot be read as a table: {reason}") from None
-    if frame.empty:
-        raise UsageError(f"{path} has no rows.")
-    if frame.shape[1] < 2:
-        raise UsageError(
-            f"{path} has one column only, {frame.columns[0]!r}; is it separated by commas, or by "
-            "tabs and named .tsv?"
-        )
-    return frame
 
 
 def _ordered_labels(labels: Any, order: str | None) -> tuple[Any, list[Any]]:
@@ -91,4 +101,8 @@ def _ordered_labels(labels: Any, order: str | None) -> tuple[Any, list[Any]]:
             f"The target holds text, whose order is not known; give it from lowest to highest, "
             f'for instance --order "{shown}".'
         )
-    return labels.to_numpy(), sorted(found)
+    try:
+        scale, _ = read_scale(labels, name="The target")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return labels.to_numpy(), scale.classes.tolist()
