@@ -4,6 +4,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -75,6 +76,26 @@ def test_any_binary_classifier(binary, mode):
         np.testing.assert_allclose(P.sum(axis=1), 1.0)
     else:
         assert not hasattr(model, "predict_proba")
+
+
+class OnlyPredicts(ClassifierMixin, BaseEstimator):
+    """A binary classifier with neither margins nor probabilities."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.cut_ = np.median(X[:, 0])
+        return self
+
+    def predict(self, X):
+        return (X[:, 0] > self.cut_).astype(int)
+
+
+def test_a_classifier_that_only_predicts_gives_signs():
+    X, y = ordinal_data()
+    model = OrdinalReduction(OnlyPredicts()).fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    assert set(np.unique(model.decision_function(X))) == {-1.0, 1.0}
+    assert set(model.predict(X)) == {0, 3}
 
 
 @given(st.sampled_from(["absolute", "squared", "zero_one", "own"]), st.integers(0, 50))

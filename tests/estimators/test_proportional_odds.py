@@ -204,6 +204,17 @@ def test_collinear_and_constant_features():
     assert twin.coef_[4] == 0.0
 
 
+def test_a_penalty_on_very_different_scales():
+    X, y = ordinal_data(n=200)
+    X = X * [1.0, 1e-9, 1e6]
+    model = ProportionalOdds(alpha=1.0).fit(X, y)
+    assert model.converged_
+    # A unit of the second input is so large a step that the penalty allows it no effect.
+    without = ProportionalOdds(alpha=1.0).fit(X[:, [0, 2]], y)
+    np.testing.assert_allclose(model.coef_[[0, 2]], without.coef_, rtol=1e-6)
+    assert np.abs(X[:, 1] * model.coef_[1]).max() < 1e-6
+
+
 def test_links_without_symmetry_mirror_each_other():
     X, y = ordinal_data()
     one, other = ProportionalOdds("cloglog").fit(X, y), ProportionalOdds("loglog").fit(X, 3 - y)

@@ -177,20 +177,22 @@ def _score_threshold_terms(problem: CumulativeLinkProblem, t: IntervalTerms) -> 
 
 
 def _newton_step(hessian: Matrix, gradient: Vector) -> Vector:
+    # A penalty in the units of X may weigh columns very differently; a unit diagonal undoes that.
+    diagonal = np.abs(np.diagonal(hessian))
+    size = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled, slope = hessian / np.multiply.outer(size, size), gradient / size
     try:
-        factor = scipy.linalg.cho_factor(hessian)
-        reciprocal = np.abs(np.diagonal(factor[0]))
-        if reciprocal.min() > 1e-7 * reciprocal.max():
-            return np.asarray(scipy.linalg.cho_solve(factor, -gradient))
+        factor = scipy.linalg.cho_factor(scaled)
+        if np.diagonal(factor[0]).min() > 1e-7:
+            return np.asarray(-scipy.linalg.cho_solve(factor, slope) / size)
     except scipy.linalg.LinAlgError:
         pass
     # Collinear inputs or a link that is not log-concave: step along the eigenvectors, downhill
     # in each, and not at all where neither slope nor curvature is left.
-    values, vectors = scipy.linalg.eigh(hessian)
-    size = np.abs(values)
-    along = vectors.T @ gradient
-    level = size > 1e-12 * size.max()
-    return np.asarray(-vectors[:, level] @ (along[level] / size[level]))
+    values, vectors = scipy.linalg.eigh(scaled)
+    bend = np.abs(values)
+    kept = bend > 1e-12 * bend.max()
+    return np.asarray(-(vectors[:, kept] @ (vectors[:, kept].T @ slope / bend[kept])) / size)
 
 
 def _search(
