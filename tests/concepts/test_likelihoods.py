@@ -16,20 +16,20 @@ EXACT_CDF = {
 
 
 def exact_log_interval(name, lower, upper):
-    with mp.workdps(400):
+    with mp.workdps(1200):
         low = mp.mpf(0) if lower == -np.inf else EXACT_CDF[name](mp.mpf(lower))
         high = mp.mpf(1) if upper == np.inf else EXACT_CDF[name](mp.mpf(upper))
         return float(mp.log(high - low))
 
 
-CENTRES = [-30.0, -8.0, -1.0, 0.0, 0.7, 5.0, 20.0]
+CENTRES = [-900.0, -30.0, -8.0, -1.0, 0.0, 0.7, 5.0, 20.0]
 WIDTHS = [1e-9, 1e-6, 1e-3, 0.1, 1.0, 8.0]
 
 
 def in_range(name, lower, upper):
     """Where the probability itself is not below e^{−10⁵}."""
     extreme = {"cloglog": lower, "loglog": -upper}.get(name, 0.0)
-    return extreme < 11.0
+    return extreme < 11.0 and (name != "probit" or max(lower, -upper) < 400.0)
 
 
 @pytest.mark.parametrize("name", LINKS)

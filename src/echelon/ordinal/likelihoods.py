@@ -121,12 +121,12 @@ class CLogLog(Link):
         return 1.0 - _exp(z)
 
     def log_interval(self, lower: Array, upper: Array) -> Array:
-        # e^{−e^l} − e^{−e^u} = e^{−e^l}·(1 − e^{−(e^u − e^l)})
-        hazard = _exp(lower)
-        finite = np.isfinite(lower)
-        width = np.where(finite, upper - np.where(finite, lower, 0.0), 0.0)
-        rise = np.where(finite, hazard * _expm1(width), _exp(upper))
-        return -hazard + _log1mexp(-rise)
+        # e^{−e^l} − e^{−e^u} = e^{−e^l}·(1 − e^{−r}) with r = e^u − e^l = e^u·(1 − e^{−(u−l)})
+        log_rise = upper + _log1mexp(np.minimum(lower - upper, 0.0))
+        # 1 − e^{−r} is r itself where r is small, which may be too small for a float.
+        small = log_rise < -40.0
+        risen = np.where(small, log_rise, _log1mexp(-_exp(np.where(small, 0.0, log_rise))))
+        return risen - _exp(lower)
 
     def quantile(self, q: Array) -> Array:
         return np.log(-np.log1p(-q))
@@ -264,8 +264,3 @@ def _log1mexp(x: Array) -> Array:
 def _exp(z: Array) -> Array:
     with np.errstate(over="ignore"):
         return np.exp(z)
-
-
-def _expm1(z: Array) -> Array:
-    with np.errstate(over="ignore"):
-        return np.expm1(z)
