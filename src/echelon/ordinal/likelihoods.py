@@ -14,6 +14,7 @@ For every link but the cauchit ln p is concave, so ℓ is jointly concave in (u,
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +28,7 @@ _LOG_PI = math.log(math.pi)
 _LOG_2 = math.log(2.0)
 
 
-class Link:
+class Link(ABC):
     """A continuous noise distribution F with the pieces that interval likelihoods need."""
 
     name: str
@@ -35,21 +36,21 @@ class Link:
     median: float = 0.0
     log_concave: bool = True
 
+    @abstractmethod
     def log_pdf(self, z: Array) -> Array:
         """Log density ln p(z); −∞ at z = ±∞."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_pdf_slope(self, z: Array) -> Array:
         """(ln p)′(z); finite, and of no consequence, at z = ±∞."""
-        raise NotImplementedError
 
+    @abstractmethod
     def log_interval(self, lower: Array, upper: Array) -> Array:
         """ln(F(upper) − F(lower)) for lower < upper, either of which may be infinite."""
-        raise NotImplementedError
 
+    @abstractmethod
     def quantile(self, q: Array) -> Array:
         """F⁻¹(q) for 0 < q < 1."""
-        raise NotImplementedError
 
 
 class Logit(Link):
