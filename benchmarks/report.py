@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from echelon._text import aligned
+
 from .registry import Row
 from .timing import Timing
 
@@ -39,29 +41,26 @@ class Results:
 
 def table(results: Results) -> str:
     """All rows, then exponents and memory, as plain text."""
-    blocks = [aligned([HEADINGS, *map(_cells, results.rows)], _WORDS)]
+    blocks = [underlined([HEADINGS, *map(_cells, results.rows)], _WORDS)]
     if results.exponents:
         lines = [("scaling", "seconds ~ n^")]
         lines += [(name, f"{value:.2f}") for name, value in results.exponents.items()]
-        blocks.append(aligned(lines, {0}))
+        blocks.append(underlined(lines, {0}))
     if results.memory:
         lines = [("peak memory", "n", "who", "MB above the data")]
         lines += [
             (entry["case"], f"{entry['size']:,}", entry["peer"] or "ours", _megabytes(entry))
             for entry in results.memory
         ]
-        blocks.append(aligned(lines, {0, 2}))
+        blocks.append(underlined(lines, {0, 2}))
     return "\n\n".join(blocks)
 
 
-def aligned(lines: list[tuple[str, ...]], words: set[int]) -> str:
+def underlined(lines: list[tuple[str, ...]], words: set[int]) -> str:
     """Columns of equal width, the first line underlined."""
     widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-    text = [
-        "  ".join(_pad(cell, widths[i], i in words) for i, cell in enumerate(line)).rstrip()
-        for line in lines
-    ]
-    return "\n".join([text[0], "  ".join("-" * width for width in widths), *text[1:]])
+    head, *rest = aligned(lines, words)
+    return "\n".join([head, "  ".join("-" * width for width in widths), *rest])
 
 
 def write_json(results: Results, facts: dict[str, Any], path: Path) -> None:
@@ -141,7 +140,3 @@ def _finite(value: float) -> float | None:
 
 def _megabytes(entry: dict[str, Any]) -> str:
     return "unknown" if entry["bytes"] is None else f"{entry['bytes'] / 1e6:.1f}"
-
-
-def _pad(cell: str, width: int, left: bool) -> str:
-    return cell.ljust(width) if left else cell.rjust(width)

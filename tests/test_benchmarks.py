@@ -274,7 +274,7 @@ def test_select_by_group_or_by_name():
 
 
 def test_columns_are_aligned():
-    text = report.aligned([("name", "n"), ("a long name", "1,000"), ("b", "7")], {0})
+    text = report.underlined([("name", "n"), ("a long name", "1,000"), ("b", "7")], {0})
     assert text.splitlines() == [
         "name             n",
         "-----------  -----",

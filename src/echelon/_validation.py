@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data
 
+from .ordinal.arrays import check_weights
 from .ordinal.labels import Codes, OrdinalScale, read_scale
 
 
@@ -53,9 +53,6 @@ def validate_ordinal_fit(
     y: Any,
     sample_weight: Any = None,
     *,
-    accept_sparse: Any = "csr",
-    dtype: Any = np.float64,
-    ensure_all_finite: bool | str = True,
     convert: bool = True,
 ) -> OrdinalData:
     """Check inputs, labels and weights of an ordinal ``fit``.
@@ -68,18 +65,12 @@ def validate_ordinal_fit(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
     if convert:
-        X = validate_data(
-            estimator,
-            X,
-            accept_sparse=accept_sparse,
-            dtype=dtype,
-            ensure_all_finite=ensure_all_finite,
-        )
+        X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64)
     else:
         _look_over(estimator, X, reset=True)
     scale, codes = read_scale(one_column(y), getattr(estimator, "classes", None))
     check_consistent_length(X, codes)
-    weights = check_weights(sample_weight, X)
+    weights = check_weights(sample_weight, len(codes))
     class_weight = getattr(estimator, "class_weight", None)
     if class_weight is not None:
         weights = weights * _per_class(class_weight, codes, scale, weights)[codes]
@@ -113,27 +104,12 @@ def _per_class(
     return factors
 
 
-def validate_inputs(
-    estimator: Any,
-    X: Any,
-    *,
-    accept_sparse: Any = "csr",
-    dtype: Any = np.float64,
-    ensure_all_finite: bool | str = True,
-    convert: bool = True,
-) -> Any:
+def validate_inputs(estimator: Any, X: Any, *, convert: bool = True) -> Any:
     """Check the inputs of ``predict`` and its kin against those seen at ``fit``."""
     if not convert:
         _look_over(estimator, X, reset=False)
         return X
-    return validate_data(
-        estimator,
-        X,
-        reset=False,
-        accept_sparse=accept_sparse,
-        dtype=dtype,
-        ensure_all_finite=ensure_all_finite,
-    )
+    return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64)
 
 
 def _look_over(estimator: Any, X: Any, *, reset: bool) -> None:
@@ -155,31 +131,3 @@ def one_column(y: Any) -> Any:
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
         return column_or_1d(y, warn=True)
     return y
-
-
-def check_weights(sample_weight: Any, X: Any) -> npt.NDArray[np.float64]:
-    """One finite weight per row, none negative and not all zero; ones by default."""
-    if sample_weight is not None and not np.asarray(sample_weight).any():
-        raise ValueError("sample_weight must have a positive entry; found all zeros.")
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-    if (weights < 0).any():
-        raise ValueError(
-            f"Negative values in sample_weight: weights must not be negative; found "
-            f"{weights.min():g}."
-        )
-    return weights
-
-
-def check_vector(values: Any, n_rows: int, *, name: str) -> npt.NDArray[np.float64]:
-    """One finite number per row, zeros by default."""
-    if values is None:
-        return np.zeros(n_rows)
-    vector = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
-    if vector.shape != (n_rows,):
-        raise ValueError(f"{name} must have shape ({n_rows},); found {vector.shape}.")
-    return vector
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether X is a SciPy sparse matrix or array."""
-    return bool(sp.issparse(X))

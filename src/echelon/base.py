@@ -10,7 +10,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import metrics  # noqa: F401 - registers the scorer names for GridSearchCV(scoring=...)
-from ._validation import OrdinalData, check_weights, one_column
+from ._validation import OrdinalData, one_column
+from .ordinal.arrays import check_weights
 from .ordinal.costs import cost_matrix
 from .ordinal.labels import Codes, OrdinalScale
 from .ordinal.reduction import decode
@@ -74,11 +75,17 @@ class OrdinalClassifierMixin(ClassifierMixin):
         The cost is the estimator's ``cost`` if it has one, else the absolute difference of ranks.
         """
         check_is_fitted(self)
+        return -self._mean_cost(self._codes(X), y, sample_weight)
+
+    def _mean_cost(self, predicted: Codes, y: Any, sample_weight: Any) -> float:
         truth = self._scale.encode(one_column(y))
+        if len(truth) != len(predicted):
+            raise ValueError(
+                f"y must have as many rows as X, {len(predicted)}; found {len(truth)}."
+            )
         cost = cost_matrix(getattr(self, "cost", "absolute"), len(self.classes_))
-        weights = check_weights(sample_weight, truth)
-        predicted = self._scale.encode(self.predict(X))
-        return -float(np.average(cost[truth, predicted], weights=weights))
+        weights = check_weights(sample_weight, len(truth))
+        return float(np.average(cost[truth, predicted], weights=weights))
 
 
 class ThresholdModelMixin(OrdinalClassifierMixin):

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from ._validation import (
     OrdinalData,
     all_or_nothing,
-    check_vector,
     validate_inputs,
     validate_ordinal_fit,
 )
 from ._warnings import warn_caller
 from .base import ThresholdModelMixin, squeeze_margins
+from .ordinal.arrays import finite_vector
 from .ordinal.costs import cost_matrix, minimum_cost_codes
 from .ordinal.labels import Codes
 from .ordinal.likelihoods import class_probabilities, get_link
@@ -147,7 +147,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         link = get_link(self.link)
         data = validate_ordinal_fit(self, X, y, sample_weight)
         cost_matrix(self.cost, data.n_classes)
-        shift = check_vector(offset, len(data.codes), name="offset")
+        shift = _read_offset(offset, len(data.codes))
         heavy = data.sample_weight > 0
         observed, codes = np.unique(data.codes[heavy], return_inverse=True)
         inputs = data.X if heavy.all() else data.X[heavy]
@@ -215,7 +215,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
 
     def _latent(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
         X = validate_inputs(self, X)
-        return np.asarray(X @ self.coef_ + check_vector(offset, X.shape[0], name="offset"))
+        return np.asarray(X @ self.coef_ + _read_offset(offset, X.shape[0]))
 
     def _margins(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
         # P(y > k) > ½ where the score passes θ_k less the median of the noise, which is zero
@@ -286,6 +286,23 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         return class_probabilities(get_link(self.link), self._latent(X, offset), self.thresholds_)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+        """Negative mean cost of the predictions, so that greater is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        offset : array-like of shape (n,), optional
+
+        Returns
+        -------
+        score : float
+        """
+        check_is_fitted(self)
+        return -self._mean_cost(self._codes(X, offset), y, sample_weight)
+
     def summary(self, *, level: float = 0.95, backend: str = "pandas") -> Any:
         """Coefficients and thresholds with standard errors, as a data frame.
 
@@ -334,6 +351,10 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _read_offset(offset: Any, n: int) -> npt.NDArray[np.float64]:
+    return np.zeros(n) if offset is None else finite_vector(offset, n, "offset")
 
 
 def _level_of_threshold(observed: Codes, n_classes: int) -> npt.NDArray[np.intp]:

@@ -17,7 +17,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 from ._validation import (
     OrdinalData,
     all_or_nothing,
-    is_sparse,
     validate_inputs,
     validate_ordinal_fit,
 )
@@ -306,7 +305,7 @@ def _extend(X: Any, thresholds: int) -> Any:
     """K−1 copies of X, copy k extended by the indicator of threshold k."""
     if thresholds == 1:
         return X
-    if is_sparse(X):
+    if sp.issparse(X):
         indicator = sp.kron(sp.identity(thresholds), np.ones((X.shape[0], 1)))
         return sp.hstack([sp.vstack([X] * thresholds), indicator], format="csr")
     indicator = np.repeat(np.eye(thresholds), len(X), axis=0)

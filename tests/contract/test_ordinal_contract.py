@@ -254,7 +254,10 @@ BAD = {
     "one class": (lambda X, y: (X, np.zeros_like(y), None), "one class only, "),
     "missing label": (lambda X, y: (X, np.where(y == 0, np.nan, y), None), "missing labels"),
     "lengths": (lambda X, y: (X, y[:-1], None), "inconsistent numbers of samples"),
-    "negative weight": (lambda X, y: (X, y, -np.ones(len(y))), "Negative values in sample_weight"),
+    "negative weight": (
+        lambda X, y: (X, y, -np.ones(len(y))),
+        "sample_weight must not be negative; found -1",
+    ),
     "zero weights": (lambda X, y: (X, y, np.zeros(len(y))), "sample_weight must have a positive"),
     "nan weight": (lambda X, y: (X, y, np.full(len(y), np.nan)), "NaN"),
     "unordered": (
@@ -283,11 +286,13 @@ def test_bad_input_gets_a_sentence_and_leaves_no_half_fitted_estimator(estimator
     np.testing.assert_array_equal(margins_of(model, X), before)
 
 
-def test_a_label_outside_the_scale_at_score(estimator):
+def test_labels_that_do_not_fit_at_score(estimator):
     X, y = ordinal_data()
     model = fitted(estimator, X, y)
     with pytest.raises(ValueError, match="labels outside the scale: 99; the scale is 0 < 1 < 2"):
         model.score(X, np.full(len(y), 99))
+    with pytest.raises(ValueError, match=r"y must have as many rows as X, 120; found 119"):
+        model.score(X, y[:-1])
 
 
 def test_wrong_shapes_are_refused_everywhere(estimator):

@@ -27,7 +27,7 @@ def test_figures_are_those_of_cross_validation():
     row = board.rows[0]
     np.testing.assert_allclose(row.folds["mae"], by_hand)
     assert row.mean("mae") == pytest.approx(by_hand.mean())
-    assert row.standard_error("mae") == pytest.approx(by_hand.std(ddof=1) / math.sqrt(6))
+    assert row.summary("mae").se == pytest.approx(by_hand.std(ddof=1) / math.sqrt(6))
     assert row.mean("qwk") > 0
     assert math.isnan(board.rows[1].mean("rps"))
 

@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 
+from echelon.metrics.comparison import Summary
 from echelon.reproduction import ResultStore, make_duels, make_plan, make_rows, markdown_page, run
 from echelon.reproduction.rendering import row_cells
 from echelon.reproduction.rows import current
-from echelon.reproduction.verdicts import Summary
 
 
 @pytest.fixture

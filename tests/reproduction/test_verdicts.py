@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from echelon.metrics.comparison import Summary, corrected_resampled_t_test
 from echelon.reproduction.published import Figure
-from echelon.reproduction.verdicts import LEVEL, Summary, against_published, between_models
+from echelon.reproduction.verdicts import LEVEL, against_published, between_models
 
 errors = st.lists(st.floats(0.0, 3.0, width=32), min_size=2, max_size=30)
 
@@ -61,16 +62,12 @@ def test_no_spread_at_all():
     assert against_published(constant, Figure("", 0.4, None), "none", 20).word == "worse"
 
 
-@given(st.lists(st.tuples(st.floats(0, 3), st.floats(0, 3)), min_size=3, max_size=20))
-def test_corrected_paired_t_is_the_paired_t_for_a_vanishing_test_part(pairs):
-    first, second = np.array(pairs).T
-    if np.std(first - second) < 1e-3:
-        return
-    plain = between_models(first, second, training=1, test=0)
-    assert plain.p == pytest.approx(stats.ttest_rel(first, second).pvalue, rel=1e-7)
-    corrected = between_models(first, second, training=50, test=24)
-    d = first - second
-    t = d.mean() / math.sqrt((1 / len(d) + 24 / 50) * d.var(ddof=1))
-    assert corrected.p == pytest.approx(2 * stats.t.sf(abs(t), len(d) - 1), rel=1e-7)
-    assert corrected.p >= plain.p - 1e-12
-    assert between_models(second, first, training=50, test=24).p == pytest.approx(corrected.p)
+def test_between_models_gives_the_difference_and_its_word():
+    low, high = [0.50, 0.54, 0.49, 0.52], [0.55, 0.60, 0.53, 0.59]
+    difference, verdict = between_models(low, high, training=80, test=20)
+    assert difference.mean == pytest.approx(-0.055)
+    assert (difference.n, verdict.word) == (4, "better")
+    assert verdict.p == corrected_resampled_t_test(low, high, training=80, test=20)[1]
+    assert between_models(high, low, training=80, test=20)[1].word == "worse"
+    assert between_models(low, low, training=80, test=20)[1].word == "equal"
+    assert between_models([0.1], [0.2], training=80, test=20)[1].word == "too few splits"

@@ -116,15 +116,8 @@ def as_labels(labels: Sequence[str]) -> npt.NDArray[Any]:
 
 def encode_labels(fields: Sequence[str], labels: Sequence[str], *, where: str) -> Codes:
     """Positions of text labels; numbers written otherwise ("3.0" for "3") are recognised."""
-    lookup = {label: code for code, label in enumerate(labels)}
-    plain = {field: field.removesuffix(".0") for field in set(fields)}
-    unknown = sorted(field for field, label in plain.items() if label not in lookup)
-    if unknown:
-        raise ValueError(
-            f"The target of {where} has labels {unknown[:5]} outside its scale "
-            f"{' < '.join(labels)}."
-        )
-    return np.array([lookup[plain[field]] for field in fields], dtype=np.intp)
+    plain = [field.removesuffix(".0") for field in fields]
+    return OrdinalScale(np.array(labels)).encode(plain, name=f"The target of {where}")
 
 
 def _nominal(name: str, fields: Sequence[str], levels: Levels) -> npt.NDArray[Any]:

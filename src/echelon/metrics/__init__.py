@@ -8,6 +8,7 @@ Importing this package makes the scorers' names known to scikit-learn.
 from . import scorers as _scorers
 from .agreement import linear_weighted_kappa, quadratic_weighted_kappa, weighted_kappa
 from .association import concordance_index, kendall_tau_b, spearman_correlation
+from .comparison import Summary, corrected_resampled_t_test
 from .error import (
     macro_mean_absolute_error,
     maximum_mean_absolute_error,
@@ -24,7 +25,9 @@ from .scorers import OrdinalScorer, cost_scorer, get_scorer, scorer_names
 __all__ = [
     "OrdinalReport",
     "OrdinalScorer",
+    "Summary",
     "concordance_index",
+    "corrected_resampled_t_test",
     "cost_scorer",
     "get_scorer",
     "kendall_tau_b",

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..ordinal.arrays import Vector, check_weights, read_numbers
 from ..ordinal.columns import LabelColumn, read_column
 from ..ordinal.labels import Codes, OrdinalScale, read_scale
 
-Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
 # Wide enough for probabilities that were computed in single precision.
@@ -55,7 +55,7 @@ def read_labels(y_true: Any, y_pred: Any, classes: Any, sample_weight: Any) -> L
     truth, predicted = _present_column(y_true, "y_true"), _present_column(y_pred, "y_pred")
     n = len(truth)
     require_length(len(predicted), n, "y_pred")
-    weights = read_weights(sample_weight, n)
+    weights = check_weights(sample_weight, n)
     kept = weights > 0
     if classes is None and truth.stated_order is None and predicted.stated_order is None:
         truth.refuse_unordered("y_true")
@@ -77,13 +77,13 @@ def read_scores(
 ) -> tuple[Codes, Vector, Vector]:
     """Codes of the true labels, one score per row, and positive weights."""
     _, codes = read_scale(_present_column(y_true, "y_true"), classes, name="y_true")
-    values = _numbers(scores, "scores")
+    values = read_numbers(scores, "scores")
     if values.ndim != 1:
         raise ValueError(f"scores must be one number per row; found shape {values.shape}.")
     require_length(len(values), len(codes), "scores")
     if np.isnan(values).any():
         raise ValueError(f"scores must not hold NaN; found {int(np.isnan(values).sum())}.")
-    weights = read_weights(sample_weight, len(codes))
+    weights = check_weights(sample_weight, len(codes))
     kept = weights > 0
     return codes[kept], values[kept], weights[kept]
 
@@ -93,7 +93,7 @@ def read_probabilities(
 ) -> tuple[Codes, Matrix, Vector]:
     """Codes of the true labels, checked class probabilities, and positive weights."""
     scale, codes = read_scale(_present_column(y_true, "y_true"), classes, name="y_true")
-    p = _numbers(proba, "proba")
+    p = read_numbers(proba, "proba")
     if p.ndim != 2:
         raise ValueError(
             f"proba must have a row per example and a column per class; found shape {p.shape}."
@@ -105,27 +105,9 @@ def read_probabilities(
             f"{scale.n_classes} classes, and classes=[...] names classes that y_true lacks."
         )
     _check_distributions(p)
-    weights = read_weights(sample_weight, len(codes))
+    weights = check_weights(sample_weight, len(codes))
     kept = weights > 0
     return codes[kept], p[kept], weights[kept]
-
-
-def read_weights(sample_weight: Any, n: int) -> Vector:
-    """One finite weight per row, none negative and not all zero; ones by default."""
-    if sample_weight is None:
-        return np.ones(n)
-    weights = _numbers(sample_weight, "sample_weight")
-    if weights.shape != (n,):
-        raise ValueError(
-            f"sample_weight must have shape ({n},), a weight per row; found {weights.shape}."
-        )
-    if not np.isfinite(weights).all():
-        raise ValueError("sample_weight must hold finite numbers; found NaN or infinity.")
-    if (weights < 0).any():
-        raise ValueError(f"sample_weight must not be negative; found {weights.min():g}.")
-    if not weights.any():
-        raise ValueError("sample_weight must have a positive entry; found all zeros.")
-    return weights
 
 
 def stated_order(y: Any, name: str = "y_true") -> npt.NDArray[Any] | None:
@@ -160,15 +142,6 @@ def _joined(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[An
     if (first.dtype.kind in "US") != (second.dtype.kind in "US"):
         first, second = first.astype(object), second.astype(object)
     return np.concatenate([first, second])
-
-
-def _numbers(values: Any, name: str) -> npt.NDArray[np.float64]:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name} must hold numbers; found {type(values).__name__} that does not convert."
-        ) from None
 
 
 def _check_distributions(p: Matrix) -> None:

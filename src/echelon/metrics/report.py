@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._text import aligned
 from ._labels import LabelPairs, Vector, read_labels
 from .agreement import kappa_of
 from .error import error_by_class, mean_by_class, ratio
@@ -87,7 +88,7 @@ class OrdinalReport:
         total = self.totals
         bottom = [total["n"], total["accuracy"], total["accuracy"], total["mean_absolute_error"]]
         bottom += [total["within_one"], total["mean_signed_error"]]
-        lines = _aligned([header, *rows, ["all", *_cells(bottom)]])
+        lines = aligned([header, *rows, ["all", *_cells(bottom)]])
         return "\n".join(
             [
                 *lines[:-1],
@@ -171,13 +172,3 @@ def _cells(values: list[float]) -> list[str]:
     n, *shares, signed = values
     texts = [f"{n:.10g}", *(f"{share:.3f}" for share in shares), f"{signed:+.3f}"]
     return ["–" if np.isnan(value) else text for value, text in zip(values, texts, strict=True)]
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])],
-        ).rstrip()
-        for row in rows
-    ]

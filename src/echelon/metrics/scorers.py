@@ -27,7 +27,7 @@ from .probability import ordinal_log_loss, ranked_probability_score
 _LATENT = ("predict_latent", "decision_function", "predict")
 
 
-class OrdinalScorer(_BaseScorer):  # type: ignore[misc]
+class OrdinalScorer(_BaseScorer):
     """A metric as ``scorer(estimator, X, y, sample_weight=None)``; greater is better.
 
     The scale is `classes` if given. Otherwise it is the estimator's ``classes_`` (a pipeline or

@@ -19,9 +19,11 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_validate
 from sklearn.svm import SVR
 
+from .._text import aligned
 from ..linear import ProportionalOdds
 from ..meta import OrdinalReduction, RoundedRegressor
 from ..metrics import get_scorer
+from ..metrics.comparison import Summary
 from ..ordinal.labels import read_scale
 
 MEASURES = {
@@ -41,16 +43,13 @@ class LeaderboardRow:
     folds: Mapping[str, Any]
     fit_seconds: float
 
-    def mean(self, measure: str) -> float:
-        """Mean over folds; NaN where the model lacks what the measure needs."""
-        return float(np.mean(self.folds[measure]))
+    def summary(self, measure: str) -> Summary:
+        """Mean and spread over folds; NaN where the model lacks what the measure needs."""
+        return Summary.of(self.folds[measure])
 
-    def standard_error(self, measure: str) -> float:
-        """Spread of the mean over folds, as if folds were independent."""
-        values = np.asarray(self.folds[measure])
-        if len(values) < 2:
-            return math.nan
-        return float(values.std(ddof=1) / math.sqrt(len(values)))
+    def mean(self, measure: str) -> float:
+        """Mean over folds."""
+        return self.summary(measure).mean
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Leaderboard:
                     for measure in MEASURES
                     for key, value in (
                         (measure, row.mean(measure)),
-                        (f"{measure}_se", row.standard_error(measure)),
+                        (f"{measure}_se", row.summary(measure).se),
                     )
                 },
                 "fit_seconds": row.fit_seconds,
@@ -106,23 +105,14 @@ class Leaderboard:
         return "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *rows))
 
     def __str__(self) -> str:
-        lines = self.lines()
-        widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
-        return "\n".join(
-            " ".join(
-                cell.ljust(width) if j == 0 else cell.rjust(width)
-                for j, (cell, width) in enumerate(zip(line, widths, strict=True))
-            ).rstrip()
-            for line in lines
-        )
+        return "\n".join(aligned(self.lines(), gap=" "))
 
 
 def _cells(row: LeaderboardRow) -> list[str]:
     figures = []
     for measure in MEASURES:
-        mean = row.mean(measure)
-        error = row.standard_error(measure)
-        figures.append("–" if math.isnan(mean) else f"{mean:.3f}±{error:.3f}")
+        found = row.summary(measure)
+        figures.append("–" if math.isnan(found.mean) else f"{found.mean:.3f}±{found.se:.3f}")
     return [row.model, *figures, f"{row.fit_seconds:.2f}"]
 
 

@@ -117,7 +117,9 @@ def _read_polars(y: Any) -> LabelColumn:
         return LabelColumn(plain_array(y.to_list() if y.null_count() else y.to_numpy()))
     if kind == "Categorical":
         categories = y.drop_nulls().unique().cast(str).sort()
-        return _positions_by_lookup(y.to_list(), categories.to_list(), "polars", ordered=False)
+        place = {label: position for position, label in enumerate(categories.to_list())}
+        positions = np.array([place.get(label, -1) for label in y.to_list()], dtype=np.intp)
+        return LabelColumn(plain_array(categories.to_list()), positions, "polars")
     positions = y.to_physical().cast(int).fill_null(-1).to_numpy().astype(np.intp)
     return LabelColumn(plain_array(y.dtype.categories.to_list()), positions, "polars", True)
 
@@ -140,14 +142,6 @@ def _arrow_values(y: Any) -> npt.NDArray[Any]:
     if y.null_count:
         return np.asarray(y.to_pylist(), dtype=object)
     return plain_array(y.to_numpy(zero_copy_only=False) if hasattr(y, "buffers") else y.to_numpy())
-
-
-def _positions_by_lookup(
-    rows: list[Any], categories: list[Any], container: str, *, ordered: bool
-) -> LabelColumn:
-    place = {label: position for position, label in enumerate(categories)}
-    positions = np.array([-1 if row is None else place[row] for row in rows], dtype=np.intp)
-    return LabelColumn(plain_array(categories), positions, container, ordered)
 
 
 def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

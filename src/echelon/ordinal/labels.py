@@ -176,10 +176,9 @@ def _common_type(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
 
 def _encode(column: LabelColumn, classes: npt.NDArray[Any], name: str) -> Codes:
     column.refuse_missing(name)
-    if column.positions is None:
-        codes = _look_up(column.labels, classes)
-    else:
-        codes = _look_up(column.labels, classes)[column.positions]
+    codes = _look_up(column.labels, classes)
+    if column.positions is not None:
+        codes = codes[column.positions]
     unknown = codes < 0
     if unknown.any():
         unseen = sorted({str(label) for label in column.values[unknown].tolist()})

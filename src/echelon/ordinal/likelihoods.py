@@ -171,12 +171,11 @@ class Cauchit(Link):
     def log_interval(self, lower: Array, upper: Array) -> Array:
         # atan u − atan l = atan2(u − l, 1 + u·l); an infinite end leaves atan2(1, ±other end).
         low, high = np.isfinite(lower), np.isfinite(upper)
-        l = np.where(low, lower, 0.0)  # noqa: E741
-        u = np.where(high, upper, 0.0)
+        left, right = np.where(low, lower, 0.0), np.where(high, upper, 0.0)
         angle = np.where(
             low & high,
-            np.arctan2(u - l, 1.0 + u * l),
-            np.where(low, np.arctan2(1.0, l), np.where(high, np.arctan2(1.0, -u), np.pi)),
+            np.arctan2(right - left, 1.0 + right * left),
+            np.where(low, np.arctan2(1.0, left), np.where(high, np.arctan2(1.0, -right), np.pi)),
         )
         with np.errstate(divide="ignore"):
             return np.log(angle / np.pi)

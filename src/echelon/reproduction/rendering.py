@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from echelon.metrics.comparison import Summary
+
 from .measures import MEASURES
 from .models import get_model
 from .published import Table
 from .rows import Duel, Row, current, make_duels, make_rows
 from .runner import EFFORTS
 from .store import Cell
-from .verdicts import LEVEL, Summary, Verdict
+from .verdicts import LEVEL, Verdict
 
 ROW_HEADINGS = ("Data set", "Model", "Published", "Ours", "SE", "n", "Verdict", "p")
 DUEL_HEADINGS = ("Data set", "Models", "Difference", "SE", "n", "Verdict", "p")

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+from echelon.metrics.comparison import Summary
+
 from .models import get_model, list_models
 from .protocol import PROTOCOL_VERSION
 from .published import Figure, PublishedSet, Table
 from .store import TUNING_SPLIT, Cell
-from .verdicts import Summary, Verdict, against_published, between_models
+from .verdicts import Verdict, against_published, between_models
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,5 @@ def _duel(
     if len(common) < 2:
         return
     a, b = [left[s] for s in common], [right[s] for s in common]
-    difference = Summary.of([x - y for x, y in zip(a, b, strict=True)])
-    verdict = between_models(a, b, training=entry.training, test=entry.test)
+    difference, verdict = between_models(a, b, training=entry.training, test=entry.test)
     yield Duel(entry, measure, first, second, difference, verdict)

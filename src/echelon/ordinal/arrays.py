@@ -1,0 +1,48 @@
+"""Numbers that callers pass beside the labels: one per row, finite, weights not negative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+
+
+def read_numbers(values: Any, name: str) -> npt.NDArray[np.float64]:
+    """Array of floats, of any shape and content."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must hold numbers; found {type(values).__name__} that does not convert."
+        ) from None
+
+
+def finite_vector(values: Any, n: int, name: str) -> Vector:
+    """One finite number per row."""
+    vector = read_numbers(values, name)
+    if vector.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), a number per row; found {vector.shape}.")
+    if not np.isfinite(vector).all():
+        raise ValueError(f"{name} must hold finite numbers; found NaN or infinity.")
+    return vector
+
+
+def check_weights(sample_weight: Any, n: int) -> Vector:
+    """One finite weight per row, none negative and not all zero; ones by default.
+
+    Examples
+    --------
+    >>> check_weights(None, 2)
+    array([1., 1.])
+    """
+    if sample_weight is None:
+        return np.ones(n)
+    weights = finite_vector(sample_weight, n, "sample_weight")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight must not be negative; found {weights.min():g}.")
+    if not weights.any():
+        raise ValueError("sample_weight must have a positive entry; found all zeros.")
+    return weights
