@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_validate
 from support.data import ascending, ordinal_data
 
 from echelon import ProportionalOdds
@@ -166,6 +168,20 @@ def test_offsets_enter_with_coefficient_one(rng):
     # An offset of the model's own score leaves nothing to explain.
     again = ProportionalOdds().fit(X, y, offset=ProportionalOdds().fit(X, y).predict_latent(X))
     np.testing.assert_allclose(again.coef_, 0.0, atol=1e-6)
+
+
+def test_offsets_and_weights_are_routed_through_cross_validation(rng):
+    X, y = ordinal_data(n=200)
+    offset, weights = 2.0 * rng.normal(size=200), rng.integers(1, 4, size=200)
+    train, test = np.arange(150), np.arange(150, 200)
+    model = ProportionalOdds().fit(X[train], y[train], weights[train], offset[train])
+    by_hand = model.score(X[test], y[test], weights[test], offset[test])
+    with config_context(enable_metadata_routing=True):
+        wanted = {"sample_weight": True, "offset": True}
+        routed = ProportionalOdds().set_fit_request(**wanted).set_score_request(**wanted)
+        params = {"sample_weight": weights, "offset": offset}
+        found = cross_validate(routed, X, y, cv=[(train, test)], params=params)
+    assert found["test_score"][0] == pytest.approx(by_hand)
 
 
 def test_sparse_equals_dense(rng):
