@@ -24,7 +24,7 @@ from .ordinal.arrays import finite_vector
 from .ordinal.costs import cost_matrix, minimum_cost_codes
 from .ordinal.labels import Codes
 from .ordinal.likelihoods import class_probabilities, get_link
-from .ordinal.thresholds import margins
+from .ordinal.thresholds import all_levels, level_of_threshold, margins
 from .solvers.cumulative_link import (
     CumulativeLinkProblem,
     CumulativeLinkResult,
@@ -176,7 +176,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
     ) -> None:
         n_columns = data.X.shape[1]
         self.coef_, shift = design.to_original(result.coef, n_columns)
-        self.thresholds_ = _all_levels(result.thresholds + shift, observed, data.n_classes)
+        self.thresholds_ = all_levels(result.thresholds + shift, observed, data.n_classes)
         self.covariance_ = _all_levels_covariance(
             parameter_covariance(result, design, n_columns), observed, data.n_classes
         )
@@ -357,24 +357,11 @@ def _read_offset(offset: Any, n: int) -> npt.NDArray[np.float64]:
     return np.zeros(n) if offset is None else finite_vector(offset, n, "offset")
 
 
-def _level_of_threshold(observed: Codes, n_classes: int) -> npt.NDArray[np.intp]:
-    """Number of observed levels at or below each of the K−1 thresholds."""
-    return np.searchsorted(observed, np.arange(n_classes - 1), side="right")
-
-
-def _all_levels(
-    thresholds: npt.NDArray[np.float64], observed: Codes, n_classes: int
-) -> npt.NDArray[np.float64]:
-    """Thresholds of all levels from those between the observed ones."""
-    framed = np.concatenate([[-np.inf], thresholds, [np.inf]])
-    return framed[_level_of_threshold(observed, n_classes)]
-
-
 def _all_levels_covariance(
     covariance: npt.NDArray[np.float64], observed: Codes, n_classes: int
 ) -> npt.NDArray[np.float64]:
     n_observed = len(observed) - 1
-    level = _level_of_threshold(observed, n_classes)
+    level = level_of_threshold(observed, n_classes)
     undetermined = (level == 0) | (level == len(observed))
     source = np.concatenate(
         [np.clip(level - 1, 0, n_observed - 1), np.arange(n_observed, len(covariance))]

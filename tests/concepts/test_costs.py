@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echelon.ordinal.costs import (
+    adjacent_weights,
     check_sample_costs,
     cost_matrix,
     is_convex,
@@ -72,3 +73,10 @@ def test_the_absolute_cost_decides_for_the_median(K, seed):
     np.testing.assert_array_equal(
         minimum_cost_codes(P, cost_matrix("zero_one", K)), P.argmax(axis=1)
     )
+
+
+@pytest.mark.parametrize("K", [2, 3, 7])
+def test_adjacent_weights_are_those_of_the_zero_one_cost(K):
+    W = adjacent_weights(K)
+    np.testing.assert_array_equal(W, threshold_weights(cost_matrix("zero_one", K)))
+    np.testing.assert_array_equal(W.sum(axis=0), 2)

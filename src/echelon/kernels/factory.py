@@ -74,7 +74,11 @@ def parameter_names(kernel: Any) -> tuple[str, ...]:
     raise ValueError(f"kernel must be {_choices()}; found {kernel!r}.")
 
 
-def resolve_gamma(gamma: str | npt.ArrayLike, X: Rows | None = None) -> Any:
+def resolve_gamma(
+    gamma: str | npt.ArrayLike,
+    X: Rows | None = None,
+    weights: npt.NDArray[np.float64] | None = None,
+) -> Any:
     """γ as a number, or as it is when it is not a name.
 
     Parameters
@@ -84,6 +88,8 @@ def resolve_gamma(gamma: str | npt.ArrayLike, X: Rows | None = None) -> Any:
         X is constant; ``"auto"`` is 1 / d. Both are scikit-learn's definitions.
     X : array-like or sparse matrix of shape (n, d), optional
         Needed for the two names.
+    weights : ndarray of shape (n,), optional
+        How often each row counts in the variance; once by default.
 
     Examples
     --------
@@ -101,7 +107,7 @@ def resolve_gamma(gamma: str | npt.ArrayLike, X: Rows | None = None) -> Any:
     rows = read_rows(X)
     if gamma == "auto":
         return 1.0 / rows.shape[1]
-    variance = _variance(rows)
+    variance = _variance(rows) if weights is None else _weighted_variance(rows, weights)
     return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
 
 
@@ -115,6 +121,22 @@ def _variance(X: Rows) -> float:
     size = X.shape[0] * X.shape[1]
     mean = X.sum() / size
     return float((np.sum((X.data - mean) ** 2) + (size - X.nnz) * mean**2) / size)
+
+
+def _weighted_variance(X: Rows, weights: npt.NDArray[np.float64]) -> float:
+    """Variance of all entries, each row counted by its weight."""
+    counted = np.flatnonzero(weights > 0.0)
+    if len(counted) < len(weights):
+        X, weights = X[counted], weights[counted]
+    if (weights == weights[0]).all():
+        return _variance(X)
+    share = weights / weights.sum()
+    mean = share @ np.asarray(X.mean(axis=1)).ravel()
+    if sp.issparse(X):
+        # Shifted by its mean it would be dense.
+        square = share @ np.asarray(X.multiply(X).mean(axis=1)).ravel()
+        return float(max(0.0, square - mean**2))
+    return float(share @ ((X - mean) ** 2).mean(axis=1)) if np.ptp(X) > 0.0 else 0.0
 
 
 def _kernel_class(name: str) -> type[Any]:

@@ -1,7 +1,8 @@
-"""Numbers that callers pass beside the labels: one per row, finite, weights not negative."""
+"""Numbers that callers pass: one per row, finite, weights not negative; or one alone."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,9 @@ def check_weights(sample_weight: Any, n: int) -> Vector:
     if not weights.any():
         raise ValueError("sample_weight must have a positive entry; found all zeros.")
     return weights
+
+
+def require_positive(name: str, value: Any) -> None:
+    """Raise unless a parameter is a finite number above zero."""
+    if not isinstance(value, Real) or value is True or not 0.0 < float(value) < np.inf:
+        raise ValueError(f"{name} must be a positive number; found {value!r}.")

@@ -117,6 +117,19 @@ def threshold_weights(costs: Matrix) -> Matrix:
     return np.abs(np.diff(costs, axis=1))
 
 
+def adjacent_weights(n_classes: int) -> Matrix:
+    """W of shape (K, K−1) that is 1 at the two thresholds next to each class and 0 elsewhere.
+
+    Examples
+    --------
+    >>> adjacent_weights(3)
+    array([[1., 0.],
+           [1., 1.],
+           [0., 1.]])
+    """
+    return np.eye(n_classes, n_classes - 1) + np.eye(n_classes, n_classes - 1, -1)
+
+
 def minimum_cost_codes(probabilities: Matrix, cost: Matrix) -> Codes:
     """Code with the least expected cost for each row of class probabilities.
 

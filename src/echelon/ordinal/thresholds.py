@@ -49,6 +49,23 @@ def chain_to_free(gradient: Vector, free: Vector) -> Vector:
     return np.concatenate([suffix[:1], suffix[1:] * np.exp(free[1:])])
 
 
+def level_of_threshold(observed: Codes, n_classes: int) -> npt.NDArray[np.intp]:
+    """Number of observed levels at or below each of the K−1 thresholds."""
+    return np.searchsorted(observed, np.arange(n_classes - 1), side="right")
+
+
+def all_levels(thresholds: Vector, observed: Codes, n_classes: int) -> Vector:
+    """Thresholds of all levels from those between the observed ones.
+
+    Examples
+    --------
+    >>> all_levels(np.array([0.5]), np.array([1, 3]), 5)
+    array([-inf,  0.5,  0.5,  inf])
+    """
+    framed = np.concatenate([[-np.inf], thresholds, [np.inf]])
+    return framed[level_of_threshold(observed, n_classes)]
+
+
 def fit_exponential(
     scores: Vector, codes: Codes, n_classes: int, weights: Matrix | None = None
 ) -> Vector:
