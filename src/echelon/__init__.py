@@ -8,9 +8,11 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "LinearSVOR": "linear_svm",
     "OrdinalReduction": "meta",
     "ProportionalOdds": "linear",
     "RoundedRegressor": "meta",
+    "SVOR": "svm",
 }
 _ROOMS = ("datasets", "metrics", "model_selection", "reproduction")
 

@@ -73,7 +73,7 @@ def validate_ordinal_fit(
     weights = check_weights(sample_weight, len(codes))
     class_weight = getattr(estimator, "class_weight", None)
     if class_weight is not None:
-        weights = weights * _per_class(class_weight, codes, scale, weights)[codes]
+        weights = weights * class_factors(class_weight, codes, scale, weights)[codes]
     observed = np.unique(codes[weights > 0])
     if len(observed) < 2:
         label = scale.classes[observed[0]]
@@ -84,7 +84,7 @@ def validate_ordinal_fit(
     return OrdinalData(X, codes, scale, weights)
 
 
-def _per_class(
+def class_factors(
     class_weight: Any, codes: Codes, scale: OrdinalScale, weights: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Factor for each class: the user's, 1 where none is given, or inverse to its total weight."""
@@ -102,6 +102,11 @@ def _per_class(
     if not np.isfinite(factors).all() or (factors < 0).any():
         raise ValueError("class_weight must hold finite numbers that are not negative.")
     return factors
+
+
+def validate_chunk(estimator: Any, X: Any, *, first: bool) -> Any:
+    """Check the inputs of one of several chunks; the first sets the number and names of columns."""
+    return validate_data(estimator, X, reset=first, accept_sparse="csr", dtype=np.float64)
 
 
 def validate_inputs(estimator: Any, X: Any, *, convert: bool = True) -> Any:

@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.estimators import instances
 
+from echelon import SVOR
 from echelon.base import OrdinalClassifierMixin
 
 ONE_MARGIN_PER_THRESHOLD = (
@@ -11,14 +12,29 @@ ONE_MARGIN_PER_THRESHOLD = (
     "columns, and predict is the label of least expected cost where it expects the most probable; "
     "tests/contract/test_ordinal_contract.py holds the rest of these checks"
 )
+WEIGHTS_AND_REPEATS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+COPIES_IN_SEVERAL_FOLDS = (
+    "probabilities come from folds, and copies of a row fall into several of them, where they are "
+    "scored by machines that have seen the row"
+)
+COARSE = (
+    "stops at a violation of tol=1e-3 and the check compares to 1e-7; the instances with a small "
+    "tol run it"
+)
 
 
 def expected_failures(estimator):
+    failures = {}
     if isinstance(estimator, OrdinalClassifierMixin):
-        return dict.fromkeys(
+        failures |= dict.fromkeys(
             ["check_classifiers_train", "check_classifiers_classes"], ONE_MARGIN_PER_THRESHOLD
         )
-    return {}
+    if isinstance(estimator, SVOR) and estimator.probability:
+        failures |= dict.fromkeys(WEIGHTS_AND_REPEATS, COPIES_IN_SEVERAL_FOLDS)
+    return failures
 
 
 # The checks feed text labels, tiny separable data and few iterations on purpose; with infinite
@@ -30,4 +46,7 @@ def expected_failures(estimator):
 )
 @parametrize_with_checks(instances(), expected_failed_checks=expected_failures)
 def test_scikit_learn(estimator, check):
+    coarse = isinstance(estimator, SVOR) and not estimator.probability and estimator.tol > 1e-6
+    if coarse and check.func.__name__ in WEIGHTS_AND_REPEATS:
+        pytest.skip(COARSE)
     check(estimator)

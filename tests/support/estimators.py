@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 import echelon
-from echelon import OrdinalReduction, ProportionalOdds
+from echelon import SVOR, LinearSVOR, OrdinalReduction, ProportionalOdds
 from echelon.base import OrdinalClassifierMixin
 from echelon.model_selection import CoarseToFineSearchCV
 
@@ -18,8 +18,16 @@ REQUIRED = {
 }
 # Instances besides the first one, where another setting takes another path through the code.
 VARIANTS = {
+    LinearSVOR: [LinearSVOR(constraints="explicit", loss="hinge")],
     ProportionalOdds: [ProportionalOdds("probit", alpha=0.5)],
     OrdinalReduction: [OrdinalReduction(mode="joint")],
+    SVOR: [
+        SVOR(constraints="explicit", tol=1e-9),
+        SVOR(regularize_thresholds=True, tol=1e-9),
+        SVOR(regularize_thresholds="offset", tol=1e-9),
+        SVOR(kernel="linear", tol=1e-9),
+        SVOR(probability=True, random_state=0),
+    ],
 }
 
 

@@ -1,0 +1,180 @@
+"""From the parameters of an `SVOR` and its data to a dual problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ._validation import OrdinalData, validate_ordinal_fit
+from .kernels import Kernel, Precomputed, get_kernel, parameter_names, resolve_gamma
+from .kernels.cache import RowSource, row_source
+from .ordinal.arrays import require_positive
+from .ordinal.costs import (
+    Matrix,
+    adjacent_weights,
+    check_sample_costs,
+    cost_matrix,
+    require_v_shaped,
+    threshold_weights,
+)
+from .ordinal.thresholds import Vector, all_levels
+from .solvers import threshold_dual
+from .solvers.threshold_dual import ThresholdDual
+
+_CONSTRAINTS = ("implicit", "explicit", "none")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Validated data, the rows of positive weight, and what depends on their inputs.
+
+    ``unit_boxes`` is the weight of each row at each threshold, to be multiplied by C.
+    """
+
+    data: OrdinalData
+    rows: npt.NDArray[np.intp]
+    inputs: Any
+    kernel: Kernel
+    source: RowSource
+    unit_boxes: Matrix
+
+    @property
+    def codes(self) -> npt.NDArray[np.intp]:
+        """Codes of the rows."""
+        return self.data.codes[self.rows]
+
+    def take(self, rows: Any, columns: Any) -> Any:
+        """Some of the rows' inputs, or a block of them where they are kernel values."""
+        return _take(self.kernel, self.inputs, rows, columns)
+
+
+def read_task(
+    model: Any, X: Any, y: Any, sample_weight: Any, sample_cost: Any, shared: Task | None = None
+) -> Task:
+    """Everything but C; with ``shared``, what depends on the inputs alone is taken from it."""
+    check_parameters(model)
+    data = validate_ordinal_fit(model, X, y, sample_weight)
+    weights = _threshold_weights(model, data, sample_cost)
+    rows = np.flatnonzero(data.sample_weight > 0.0)
+    boxes = data.sample_weight[rows, None] * weights[rows]
+    if shared is not None:
+        return replace(shared, data=data, unit_boxes=boxes)
+    # Another order of entries would round the kernel differently.
+    inputs = data.X if sp.issparse(data.X) else np.ascontiguousarray(data.X)
+    kernel = _make_kernel(model, inputs, data.sample_weight)
+    if isinstance(kernel, Precomputed) and inputs.shape[0] != inputs.shape[1]:
+        raise ValueError(
+            "X must be a square matrix of kernel values for kernel='precomputed'; found one of "
+            f"shape {inputs.shape}."
+        )
+    if len(rows) < len(data.codes):
+        inputs = _take(kernel, inputs, rows, rows)
+    source = row_source(kernel, inputs, model.cache_size)
+    return Task(data, rows, inputs, kernel, source, boxes)
+
+
+def build_dual(model: Any, task: Task) -> ThresholdDual:
+    """The dual problem of the model's formulation and C."""
+    build = {
+        "explicit": threshold_dual.explicit,
+        "none": threshold_dual.unordered,
+        "implicit": threshold_dual.implicit,
+    }[model.constraints]
+    if model.regularize_thresholds == "offset":
+        build = threshold_dual.penalised_around_offset
+    elif model.regularize_thresholds:
+        build = threshold_dual.penalised
+    return build(task.codes, model.C * task.unit_boxes)
+
+
+def all_thresholds(model: Any, task: Task, dual: ThresholdDual, thresholds: Vector) -> Vector:
+    """Thresholds of all levels as the user is to see them."""
+    if model.constraints == "none":
+        observed = np.unique(dual.codes)
+        return all_levels(thresholds[observed[:-1]], observed, task.data.n_classes)
+    # Penalised thresholds can cross within `tol`, or where the cost is not convex. Decoding
+    # counts the thresholds below a score, so putting them in order changes no prediction.
+    return np.sort(thresholds) if dual.penalised else thresholds
+
+
+def check_parameters(model: Any) -> None:
+    """Raise a sentence for a parameter that is not accepted."""
+    for name in ("C", "tol", "cache_size"):
+        require_positive(name, getattr(model, name))
+    if not isinstance(model.max_iter, Integral):
+        raise ValueError(f"max_iter must be an integer, -1 for no limit; found {model.max_iter!r}.")
+    if model.constraints not in _CONSTRAINTS:
+        raise ValueError(
+            f"constraints must be one of {', '.join(_CONSTRAINTS)}; found {model.constraints!r}."
+        )
+    if model.regularize_thresholds not in (False, True, "offset"):
+        raise ValueError(
+            "regularize_thresholds must be False, True or 'offset'; found "
+            f"{model.regularize_thresholds!r}."
+        )
+    if model.regularize_thresholds and model.constraints != "implicit":
+        raise ValueError(
+            "regularize_thresholds needs constraints='implicit'; found "
+            f"constraints={model.constraints!r}."
+        )
+
+
+def _make_kernel(model: Any, X: Any, weights: Vector) -> Kernel:
+    params = {name: getattr(model, name) for name in parameter_names(model.kernel)}
+    if model.kappa is not None:
+        gaussian = isinstance(model.kernel, str) and model.kernel in ("rbf", "gaussian")
+        if not gaussian or not (isinstance(model.gamma, str) and model.gamma == "scale"):
+            raise ValueError(
+                "kappa stands for gamma = kappa / 2 of the Gaussian kernel; found it beside "
+                f"gamma={model.gamma!r} and kernel={model.kernel!r}."
+            )
+        require_positive("kappa", model.kappa)
+        params["gamma"] = 0.5 * model.kappa
+    if "gamma" in params:
+        params["gamma"] = resolve_gamma(params["gamma"], X, weights)
+    return get_kernel(model.kernel, X, **params)
+
+
+def _threshold_weights(model: Any, data: OrdinalData, sample_cost: Any) -> Matrix:
+    """W of shape (n, K−1)."""
+    costs = cost_matrix(model.cost, data.n_classes)
+    if model.constraints == "implicit":
+        if sample_cost is None:
+            require_v_shaped(costs)
+            return threshold_weights(costs)[data.codes]
+        costs = check_sample_costs(sample_cost, data.codes, data.n_classes)
+        require_v_shaped(costs, data.codes, name="sample_cost")
+        return threshold_weights(costs)
+    if sample_cost is not None:
+        raise ValueError(
+            "sample_cost needs constraints='implicit'; found "
+            f"constraints={model.constraints!r}, which counts errors at the two thresholds next "
+            "to a label alike."
+        )
+    if model.constraints == "explicit":
+        return adjacent_weights(data.n_classes)[data.codes]
+    observed = np.unique(data.codes[data.sample_weight > 0.0])
+    return _weights_between(observed, data.n_classes)[data.codes]
+
+
+def _weights_between(observed: npt.NDArray[np.intp], n_classes: int) -> Matrix:
+    """W of the form without order: each class counts at one threshold towards each neighbour.
+
+    Between two observed classes with others missing between them the lowest threshold does the
+    work of all, which nothing would otherwise hold together.
+    """
+    weights = np.zeros((n_classes, n_classes - 1))
+    weights[observed[:-1], observed[:-1]] = 1.0
+    weights[observed[1:], observed[:-1]] = 1.0
+    return weights
+
+
+def _take(kernel: Kernel, inputs: Any, rows: Any, columns: Any) -> Any:
+    if isinstance(kernel, Precomputed):
+        return inputs[np.ix_(rows, columns)]
+    return inputs[rows]
