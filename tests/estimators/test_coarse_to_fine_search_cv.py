@@ -8,11 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    ShuffleSplit,
+    cross_val_score,
+)
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from support.data import ordinal_data
 
+from echelon import SVOR
 from echelon.model_selection import CoarseToFineSearchCV
 
 X = np.zeros((10, 1))
@@ -195,3 +204,137 @@ def test_a_callable_refit_chooses_the_centre():
 def test_bad_options(options, message):
     with pytest.raises(ValueError, match=message):
         CoarseToFineSearchCV(Bowl(), cv=2, **options).fit(X, y)
+
+
+# ------------------------------------------------------------------------------ shared kernels
+
+
+class SeparateSVOR(SVOR):
+    """Not an SVOR in the eyes of the search, which therefore fits every candidate by itself."""
+
+
+ORDINAL_X, ORDINAL_Y = ordinal_data(n=100, d=3, K=4)
+GRID = {"C": [0.01, 1.0, 100.0], "gamma": [0.05, 0.5, 5.0]}
+
+
+def both_ways(build, grid, X=ORDINAL_X, **options):
+    """The search with and without sharing, fitted on the same folds."""
+    options = {"fine_points": 3, "cv": KFold(3, shuffle=True, random_state=1), **options}
+    return [
+        CoarseToFineSearchCV(build(machine), grid, **options).fit(X, ORDINAL_Y)
+        for machine in (SVOR(), SeparateSVOR())
+    ]
+
+
+def assert_same_search(shared, separate, atol=0.03):
+    """Solutions agree to `tol`, so that the label of a row or two may differ."""
+    assert set(vars(shared)) | {"_checked_cv_orig"} == set(vars(separate)) | {"_checked_cv_orig"}
+    ours, theirs = shared.cv_results_, separate.cv_results_
+    assert list(ours) == list(theirs)
+    assert ours["params"] == theirs["params"]
+    measured = [key for key in ours if "_test_" in key or "_train_" in key]
+    for key in measured:
+        assert ours[key].dtype == theirs[key].dtype
+        if not key.startswith("rank"):
+            np.testing.assert_allclose(ours[key], theirs[key], atol=atol, err_msg=key)
+    assert shared.best_score_ == pytest.approx(separate.best_score_, abs=atol)
+
+
+def count_fits(monkeypatch):
+    fits = []
+    plain = SVOR.fit
+
+    def counted(self, *args, **kwargs):
+        fits.append(self)
+        return plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(SVOR, "fit", counted)
+    return fits
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_sharing_gives_what_separate_fits_give(train):
+    shared, separate = both_ways(lambda machine: machine, GRID, return_train_score=train)
+    assert_same_search(shared, separate)
+    np.testing.assert_array_equal(shared.predict(ORDINAL_X), separate.predict(ORDINAL_X))
+
+
+def test_sharing_behind_a_scaler_on_a_data_frame():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(100.0 * ORDINAL_X, columns=["a", "b", "c"])
+    grid = {f"machine__{name}": values for name, values in GRID.items()}
+    shared, separate = both_ways(
+        lambda machine: Pipeline([("scale", StandardScaler()), ("machine", machine)]), grid, frame
+    )
+    assert_same_search(shared, separate)
+    assert list(shared.feature_names_in_) == ["a", "b", "c"]
+
+
+def test_sharing_with_several_metrics_and_named_rates():
+    scoring = ["neg_mean_absolute_rank_error", "accuracy"]
+    grid = {"C": [0.1, 10.0], "gamma": ["scale", "auto"]}
+    shared, separate = both_ways(
+        lambda machine: machine, grid, scoring=scoring, refit="accuracy", cv=4
+    )
+    assert_same_search(shared, separate, atol=0.05)
+    assert list(shared.scorer_) == scoring
+
+
+def test_sharing_with_a_function_that_gives_several_scores():
+    def scoring(model, X, y):
+        return {"hits": float(np.mean(model.predict(X) == y)), "rows": float(len(y))}
+
+    shared, separate = both_ways(lambda machine: machine, GRID, scoring=scoring, refit="hits")
+    assert_same_search(shared, separate)
+    with pytest.raises(ValueError, match="refit"):
+        CoarseToFineSearchCV(SVOR(), GRID, scoring=scoring).fit(ORDINAL_X, ORDINAL_Y)
+
+
+def test_sharing_fits_the_best_point_alone(monkeypatch):
+    fits = count_fits(monkeypatch)
+    search = CoarseToFineSearchCV(SVOR(), GRID, fine_points=3, cv=GroupKFold(2))
+    search.fit(ORDINAL_X, ORDINAL_Y, groups=np.arange(100) // 5)
+    assert fits == [search.best_estimator_]
+    fits.clear()
+    search.set_params(refit=False).fit(ORDINAL_X, ORDINAL_Y, groups=np.arange(100) // 5)
+    assert not fits
+
+
+def test_weights_are_fitted_separately(monkeypatch):
+    fits = count_fits(monkeypatch)
+    grid = {"C": [0.1, 10.0]}
+    search = CoarseToFineSearchCV(SVOR(), grid, fine_points=1, cv=2)
+    search.fit(ORDINAL_X, ORDINAL_Y, sample_weight=np.ones(100))
+    assert len(fits) == 5
+    assert_same_search(
+        CoarseToFineSearchCV(SVOR(), grid, fine_points=1, cv=2).fit(ORDINAL_X, ORDINAL_Y), search
+    )
+
+
+def test_a_candidate_that_fails_gets_the_error_score():
+    search = CoarseToFineSearchCV(SVOR(), {"C": [-1.0, 1.0]}, refine=[], cv=2, error_score=-9.0)
+    with pytest.warns(FitFailedWarning, match="C must be a positive number"):
+        search.fit(ORDINAL_X, ORDINAL_Y)
+    assert search.cv_results_["mean_test_score"][0] == -9.0
+    assert search.best_params_ == {"C": 1.0}
+
+
+def test_a_scorer_that_fails_gets_the_error_score():
+    def scoring(model, X, y):
+        if model.C > 5.0:
+            raise RuntimeError("no score")
+        return 1.0
+
+    search = CoarseToFineSearchCV(
+        SVOR(), {"C": [1.0, 10.0]}, scoring=scoring, refine=[], cv=2, error_score=-9.0
+    )
+    with pytest.warns(UserWarning, match="no score"):
+        search.fit(ORDINAL_X, ORDINAL_Y)
+    assert list(search.cv_results_["mean_test_score"]) == [1.0, -9.0]
+
+
+def test_verbose_names_the_number_of_candidates(capsys):
+    CoarseToFineSearchCV(SVOR(), {"C": [0.1, 1.0]}, fine_points=1, cv=2, verbose=1).fit(
+        ORDINAL_X, ORDINAL_Y
+    )
+    assert "2 folds for each of 2 candidates" in capsys.readouterr().out

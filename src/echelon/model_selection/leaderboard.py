@@ -21,10 +21,12 @@ from sklearn.svm import SVR
 
 from .._text import aligned
 from ..linear import ProportionalOdds
+from ..linear_svm import LinearSVOR
 from ..meta import OrdinalReduction, RoundedRegressor
 from ..metrics import get_scorer
 from ..metrics.comparison import Summary
 from ..ordinal.labels import read_scale
+from ..svm import SVOR
 
 MEASURES = {
     "mae": "neg_mean_absolute_rank_error",
@@ -130,6 +132,9 @@ def default_models(random_state: int = 0) -> dict[str, Any]:
         "ProportionalOdds logit": ProportionalOdds(alpha=1.0),
         "ProportionalOdds probit": ProportionalOdds("probit", alpha=1.0),
         "ProportionalOdds cloglog": ProportionalOdds("cloglog", alpha=1.0),
+        "SVOR implicit": SVOR(),
+        "SVOR explicit": SVOR(constraints="explicit"),
+        "LinearSVOR": LinearSVOR(),
         "OrdinalReduction logistic": OrdinalReduction(LogisticRegression()),
         "OrdinalReduction forest": OrdinalReduction(forest),
         "RoundedRegressor ridge": RoundedRegressor(Ridge()),
