@@ -1,5 +1,7 @@
 """The command: thin, one sentence on errors, and interruptible."""
 
+import sys
+
 import pytest
 
 typer = pytest.importorskip("typer")
@@ -7,6 +9,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 from echelon.cli.reproduce import _duration, reproduce  # noqa: E402
 from echelon.reproduction import published, runner  # noqa: E402
+from echelon.reproduction.protocol import QUICK_ROWS  # noqa: E402
 
 app = typer.Typer()
 app.command()(reproduce)
@@ -27,7 +30,12 @@ def known(tiny, table, monkeypatch):
 def test_list():
     result = invoke("--list")
     assert result.exit_code == 0
-    assert "ck07-table1" in result.output and "SVR" in result.output
+    assert "ck07-table1" in result.output and "SVR, SLA, EXC, IMC" in result.output
+    assert "ck07-figure3" in result.output and "[CK07] figure 4" in result.output
+
+
+def test_help_states_the_rows_that_quick_tunes_on():
+    assert f"{QUICK_ROWS:,}" in invoke("--help").output
 
 
 def test_runs_prints_and_writes(known, tmp_path):
@@ -61,11 +69,12 @@ def test_ctrl_c_keeps_what_is_done_and_shows_it(known, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["nothing"], "There is no table 'nothing'; there are ck07-table1, ck07-table2."),
+        (["nothing"], "There is no table or plot 'nothing'; there are ck07-table1, ck07-table2, "),
         (["ck07-table1", "--sets", "mars"], "ck07-table1 has no data set 'mars'"),
         (["ck07-table1", "--models", "mars"], "There is no model 'mars'"),
         (["ck07-table1", "--effort", "mars"], "effort must be one of quick, paper; found 'mars'."),
-        ([], "Name a table"),
+        ([], "Name a table or plot"),
+        (["ck07-figure3"], "ck07-figure3 is a plot, for which there is no --out."),
     ],
 )
 def test_errors_are_one_sentence(arguments, sentence, tmp_path):
@@ -84,6 +93,41 @@ def test_missing_data_is_one_sentence(monkeypatch, tmp_path):
     monkeypatch.setattr(datasets, "fetch_benchmark", missing)
     result = invoke("ck07-table1", "--sets", "abalone", "--out", str(tmp_path))
     assert result.exit_code == 2 and "it is not in any folder" in result.stderr
+
+
+def test_plots_take_no_options_of_tables():
+    options = [("--sets", "abalone"), ("--models", "IMC"), ("--splits", "2"), ("--jobs", "2")]
+    for option, value in options:
+        result = invoke("ck07-figure4", option, value)
+        assert result.exit_code == 2
+        assert f"ck07-figure4 is a plot, for which there is no {option}." in result.stderr
+    result = invoke("ck07-figure4", "--effort", "mars")
+    assert "effort must be one of quick, paper; found 'mars'." in result.stderr
+
+
+def test_a_plot_is_measured_printed_and_written(grades, tmp_path):
+    pytest.importorskip("matplotlib")
+    result = invoke("ck07-figure3", "--write", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "SLA" in result.output and "ordered" in result.output
+    assert "fitting IMC" in result.stderr
+    assert (tmp_path / "ck07-figure3.svg").read_bytes().startswith(b"<?xml")
+    page = (tmp_path / "ck07-figure3.md").read_text(encoding="utf-8")
+    assert page.startswith("# [CK07] figure 3") and "(ck07-figure3.svg)" in page
+
+
+def test_without_matplotlib_the_extra_is_named_before_any_work(monkeypatch):
+    from echelon import datasets
+
+    def work(name, **options):
+        raise AssertionError("no work is to be done")
+
+    monkeypatch.setattr(datasets, "fetch_benchmark", work)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    result = invoke("ck07-figure4")
+    assert result.exit_code == 2
+    assert "matplotlib" in result.stderr and "echelon[plot]" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_durations():

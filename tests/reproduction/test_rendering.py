@@ -5,7 +5,15 @@ import dataclasses
 import pytest
 
 from echelon.metrics.comparison import Summary
-from echelon.reproduction import ResultStore, make_duels, make_plan, make_rows, markdown_page, run
+from echelon.reproduction import (
+    ResultStore,
+    make_duels,
+    make_plan,
+    make_rows,
+    markdown_page,
+    rendering,
+    run,
+)
 from echelon.reproduction.rendering import row_cells
 from echelon.reproduction.rows import current
 
@@ -62,6 +70,15 @@ def test_the_page(store, table):
     text = f"{row.ours.mean:.3f} ± {row.ours.sd:.3f} | {row.ours.se:.4f} | 4 | {row.verdict.word} |"
     assert rf"| ONE | NEAR | 0.500 ± 0.100 \* | {text}" in page
     assert "too few splits" in page and "scikit-learn" in page and "NEAR − FAR" in page
+
+
+def test_the_page_says_how_quick_was_tuned(store, table, monkeypatch):
+    page = markdown_page(table, store)
+    assert "tuned once per data set, on the first training part, at most 1,000 rows." in page
+    assert "fewer rows than are fitted" not in page
+    monkeypatch.setattr(rendering, "QUICK_ROWS", 19)
+    page = markdown_page(table, store)
+    assert "those of TWO, tuned on fewer rows than are fitted, can be worse" in page
 
 
 def test_every_line_of_a_table_has_the_same_number_of_cells(store, table):

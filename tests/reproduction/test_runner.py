@@ -8,6 +8,7 @@ from sklearn.model_selection import GridSearchCV
 
 from echelon.reproduction import ReproductionError, ResultStore, make_plan, read_table, run, runner
 from echelon.reproduction import models as registry
+from echelon.reproduction import protocol as rules
 from echelon.reproduction.protocol import Dataset, draw_split
 
 
@@ -120,6 +121,37 @@ def test_quick_tunes_once_per_set(tiny, table, tmp_path, monkeypatch):
     assert tiny.fits == 2
 
 
+def test_quick_tunes_on_the_first_rows_of_a_large_training_part(tiny, table, tmp_path, monkeypatch):
+    rows = []
+
+    class Recorder(tiny):
+        def fit(self, X, y):
+            rows.append(X)
+            return super().fit(X, y)
+
+    def build(problem):
+        return GridSearchCV(Recorder(), {"shift": [0.0]}, cv=[([0, 1], [2, 3])])
+
+    monkeypatch.setitem(registry._MODELS, "NEAR", registry.Model("NEAR", build))
+    monkeypatch.setattr(rules, "QUICK_ROWS", 12)
+    seen = []
+    real = runner._tune
+
+    def tune(key, model, split, problem):
+        seen.append(split)
+        return real(key, model, split, problem)
+
+    monkeypatch.setattr(runner, "_tune", tune)
+    plan = make_plan(table, sets=["one"], models=["NEAR"], splits=1)
+    list(run(plan, ResultStore(tmp_path, "tiny")))
+    whole = draw_split(runner.load("one", table.protocol), 20, seed=0, index=0)
+    (part,) = seen
+    np.testing.assert_array_equal(part.X_train, whole.X_train[:12])
+    np.testing.assert_array_equal(part.y_train, whole.y_train[:12])
+    # The fit that is measured has all rows of the training part.
+    assert [len(X) for X in rows] == [2, 20]
+
+
 def test_paper_tunes_on_every_split_with_its_own_seed(tiny, table, tmp_path, monkeypatch):
     seen = []
     monkeypatch.setitem(registry._MODELS, "NEAR", tuned_model(tiny, seen))
@@ -184,3 +216,25 @@ def test_svr_grid_is_the_papers():
     np.testing.assert_allclose(np.log10(kappa), np.arange(-3, 4), atol=1e-12)
     assert (search.fine_points, search.fine_step) == (9, 0.2)
     assert search.cv.get_n_splits() == 5 and math.isclose(search.estimator.regressor.tol, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "constraints"), [("SLA", "none"), ("EXC", "explicit"), ("IMC", "implicit")]
+)
+def test_the_machines_of_the_tables(name, constraints):
+    search = registry.get_model(name).build(registry.Problem((1, 2, 3), 4))
+    machine = search.estimator
+    assert machine.constraints == constraints and machine.kernel == "rbf"
+    assert machine.tol == 1e-3 and machine.classes == (1, 2, 3)
+    np.testing.assert_allclose(np.log10(search.param_grid["C"]), np.arange(-3, 4))
+    np.testing.assert_allclose(
+        np.log10(2.0 * search.param_grid["gamma"]), np.arange(-3, 4), atol=1e-12
+    )
+    assert search.cv.random_state == 4
+    fitted = registry.fixed(name, registry.Problem((1, 2, 3), 4), C=2.0, kappa=0.5)
+    assert (fitted.C, fitted.gamma, fitted.constraints) == (2.0, 0.25, constraints)
+
+
+def test_fixed_reaches_the_regressor_within():
+    model = registry.fixed("SVR", registry.Problem((1, 2), 0), C=100.0, kappa=1.0)
+    assert (model.regressor.C, model.regressor.gamma) == (100.0, 0.5)

@@ -19,7 +19,7 @@ def main() -> None:
     from .reproduce import reproduce
 
     app = typer.Typer(
-        help="Models of ordered labels: compare them, and reproduce published tables.",
+        help="Models of ordered labels: compare them, and reproduce published tables and figures.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )

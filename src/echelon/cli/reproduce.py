@@ -1,4 +1,4 @@
-"""``echelon reproduce``: measure a published table again and set the figures side by side."""
+"""``echelon reproduce``: measure a published table or plot again."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ INTERRUPTED = 130
 
 
 def reproduce(
-    table: Annotated[
-        str | None, typer.Argument(help="Name of a published table; --list names them.")
+    name: Annotated[
+        str | None, typer.Argument(help="Name of a published table or plot; --list names them.")
     ] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
+    show_list: Annotated[
+        bool, typer.Option("--list", help="List the tables and plots and stop.")
+    ] = False,
     sets: Annotated[
         str | None, typer.Option(help="Data sets, separated by commas; all by default.")
     ] = None,
@@ -40,7 +42,8 @@ def reproduce(
     effort: Annotated[
         str,
         typer.Option(
-            help="'paper' tunes on every split; 'quick' tunes once per data set, on the first."
+            help="'paper' tunes on every split; 'quick' tunes once per data set, on at most 1,000 "
+            "training rows of the first, and draws plots from fewer measurements."
         ),
     ] = "quick",
     jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = 1,
@@ -49,15 +52,20 @@ def reproduce(
         typer.Option(help="Folder of the results file; in the user's cache by default."),
     ] = None,
     write: Annotated[
-        Path | None, typer.Option(help="Folder to write <table>.md into, from all results kept.")
+        Path | None,
+        typer.Option(
+            help="Folder to write <name>.md into, and <name>.svg of a plot. The page of a table "
+            "is from all results kept; a plot goes into the user's cache by default."
+        ),
     ] = None,
 ) -> None:
-    """Measure a published table again, with the paper's protocol.
+    """Measure a published table or plot again, with the paper's protocol.
 
-    Finished cells are kept and never run twice: after an interruption the same command goes on
-    where it stopped.
+    Finished cells of a table are kept and never run twice: after an interruption the same command
+    goes on where it stopped. A plot takes --effort and --write alone.
     """
-    from echelon.reproduction import ReproductionError
+    from echelon.reproduction import ReproductionError, published
+    from echelon.reproduction.plots import list_plots
 
     request = {
         "sets": _names(sets),
@@ -69,10 +77,18 @@ def reproduce(
     with one_sentence(ReproductionError, UsageError):
         if show_list:
             _print_tables()
+            _print_plots()
             return
-        if table is None:
-            raise UsageError("Name a table; `echelon reproduce --list` lists them.")
-        finished = _reproduce(table, request, out, write)
+        if name is None:
+            raise UsageError("Name a table or plot; `echelon reproduce --list` lists them.")
+        if name in list_plots():
+            _refuse_options_of_tables(name, {**request, "out": out})
+            _reproduce_plot(name, effort, write)
+            return
+        if name not in published.list_tables():
+            known = ", ".join([*published.list_tables(), *list_plots()])
+            raise UsageError(f"There is no table or plot {name!r}; there are {known}.")
+        finished = _reproduce(name, request, out, write)
     if not finished:
         raise typer.Exit(INTERRUPTED)
 
@@ -93,6 +109,43 @@ def _reproduce(name: str, request: dict[str, Any], out: Path | None, write: Path
         write_whole(page, markdown_page(plan.table, store).encode("utf-8"))
         typer.echo(f"Page: {page}")
     return finished
+
+
+def _refuse_options_of_tables(name: str, options: dict[str, Any]) -> None:
+    defaults = {"sets": None, "models": None, "splits": None, "jobs": 1, "out": None}
+    given = [f"--{option}" for option, value in defaults.items() if options[option] != value]
+    if given:
+        raise UsageError(f"{name} is a plot, for which there is no {given[0]}.")
+
+
+def _reproduce_plot(name: str, effort: str, write: Path | None) -> None:
+    """Measure, print and draw."""
+    from echelon._files import write_whole
+    from echelon.reproduction.plots import (
+        measure,
+        picture,
+        plot_page,
+        read_plot,
+        require_matplotlib,
+    )
+    from echelon.reproduction.store import default_folder
+
+    plot = read_plot(name)
+    require_matplotlib()  # before the work, not after it
+    exhibit = measure(plot, effort, tell=lambda text: typer.echo(text, err=True))
+    sheet = exhibit.sheets()[0]
+    grid = _grid(*sheet.headings, title=f"{plot.source}: {plot.title}")
+    for row in sheet.rows:
+        grid.add_row(*row)
+    Console().print(grid)
+    typer.echo(plot.published)
+    folder = write or default_folder()
+    for suffix, content in (
+        ("svg", picture(plot, exhibit)),
+        ("md", plot_page(plot, exhibit, effort).encode("utf-8")),
+    ):
+        write_whole(folder / f"{name}.{suffix}", content)
+        typer.echo(f"Written: {folder / name}.{suffix}")
 
 
 def _names(text: str | None) -> list[str] | None:
@@ -161,6 +214,16 @@ def _print_tables() -> None:
         columns = [column for column in table.columns if column in list_models()]
         what = f"{table.source}: {table.title}"
         grid.add_row(name, what, ", ".join(columns) or "none yet", ", ".join(table.sets))
+    Console().print(grid)
+
+
+def _print_plots() -> None:
+    from echelon.reproduction.plots import list_plots, read_plot
+
+    grid = _grid("Plot", "What")
+    for name in list_plots():
+        plot = read_plot(name)
+        grid.add_row(name, f"{plot.source}: {plot.title}")
     Console().print(grid)
 
 

@@ -1,10 +1,12 @@
-"""Published tables measured again: the harness behind ``echelon reproduce``.
+"""Published tables and plots measured again: the harness behind ``echelon reproduce``.
 
 Rooms: `published` (the figures, as TOML in ``tables/``), `protocol` (labels, splits, scaling),
 `models` (a registered builder per column), `measures`, `runner` (what is left to run), `store`
-(finished cells), `verdicts` (tests), `rows` and `rendering` (what is shown).
+(finished cells), `verdicts` (tests), `rows` and `rendering` (what is shown), `plots` (published
+plots, measured and drawn).
 
-A new table is a TOML file in ``tables/``; a new model is a builder under `register_model`.
+A new table is a TOML file in ``tables/``; a new model is a builder under `register_model`; a new
+plot is a TOML file in ``plots/``.
 """
 
 from .errors import ReproductionError

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.svm import SVR
 
 from echelon.meta import RoundedRegressor
 from echelon.model_selection import CoarseToFineSearchCV
+from echelon.svm import SVOR
 
 from .errors import ReproductionError
 
@@ -105,9 +107,41 @@ def tuned(estimator: Any, grid: dict[str, Any], problem: Problem) -> CoarseToFin
     return CoarseToFineSearchCV(estimator, grid, cv=folds, n_jobs=problem.jobs)
 
 
+def fixed(name: str, problem: Problem, *, C: float, kappa: float) -> Any:
+    """Build a model that `gaussian_grid` tunes, with given parameters in place of tuned ones."""
+    search = get_model(name).build(problem)
+    C_name, gamma_name = search.param_grid
+    return clone(search.estimator).set_params(**{C_name: C, gamma_name: 0.5 * kappa})
+
+
 @register_model("SVR")
 def rounded_svr(problem: Problem) -> CoarseToFineSearchCV:
     """ε-SVR on the ranks, ε = 0.1, Gaussian kernel, rounded to the nearest rank."""
     regressor = SVR(kernel="rbf", epsilon=0.1, tol=1e-3, cache_size=300)
     model = RoundedRegressor(regressor, classes=problem.classes)
     return tuned(model, gaussian_grid("regressor__C", "regressor__gamma"), problem)
+
+
+@register_model("SLA")
+def unordered_svor(problem: Problem) -> CoarseToFineSearchCV:
+    """Support vector ordinal regression with free thresholds, Gaussian kernel."""
+    return _tuned_svor("none", problem)
+
+
+@register_model("EXC")
+def explicit_svor(problem: Problem) -> CoarseToFineSearchCV:
+    """Support vector ordinal regression with explicit constraints, Gaussian kernel."""
+    return _tuned_svor("explicit", problem)
+
+
+@register_model("IMC")
+def implicit_svor(problem: Problem) -> CoarseToFineSearchCV:
+    """Support vector ordinal regression with implicit constraints, Gaussian kernel."""
+    return _tuned_svor("implicit", problem)
+
+
+def _tuned_svor(constraints: str, problem: Problem) -> CoarseToFineSearchCV:
+    model = SVOR(
+        constraints=constraints, kernel="rbf", tol=1e-3, cache_size=300, classes=problem.classes
+    )
+    return tuned(model, gaussian_grid("C", "gamma"), problem)

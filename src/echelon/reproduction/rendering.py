@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from echelon.metrics.comparison import Summary
 
+from .markdown import markdown_table
 from .measures import MEASURES
 from .models import get_model
+from .protocol import QUICK_ROWS
 from .published import Table
 from .rows import Duel, Row, current, make_duels, make_rows
 from .runner import EFFORTS
@@ -23,12 +25,12 @@ _SPREADS = {
     "se": "mean ± standard error",
     "none": "mean",
 }
-_TUNING = {
-    "paper": "Parameters are tuned on the training part of every split, as in the paper.",
-    "quick": "Parameters are tuned once per data set, on the training part of the first split. "
-    "Rows of that part are test rows of the other splits, so these figures can be optimistic: a "
-    "first look, not a claim.",
-}
+_PAPER = "Parameters are tuned on the training part of every split, as in the paper."
+_QUICK = (
+    "Parameters are tuned once per data set, on the first training part, at most "
+    f"{QUICK_ROWS:,} rows. Rows of that part are test rows of the other splits, so these figures "
+    "can be optimistic{but}: a first look, not a claim."
+)
 
 
 def row_cells(row: Row) -> list[str]:
@@ -80,7 +82,7 @@ def markdown_page(table: Table, cells: Iterable[Cell]) -> str:
 
 def _effort_section(table: Table, effort: str, cells: list[Cell]) -> list[str]:
     models = sorted({cell.key.model for cell in cells})
-    lines = [f"## Effort `{effort}`", "", _TUNING[effort], ""]
+    lines = [f"## Effort `{effort}`", "", _tuning(table, effort, cells), ""]
     lines += ["```console", f"$ {_command(table, effort, cells)}", "```", ""]
     lines += [f"- {name}: {get_model(name).about}" for name in models]
     lines += [f"- computed with {text}" for text in _versions(cells)]
@@ -88,7 +90,7 @@ def _effort_section(table: Table, effort: str, cells: list[Cell]) -> list[str]:
     for measure in table.measures:
         lines += ["", f"### {MEASURES[measure].heading}", ""]
         shown = [row_cells(row) for row in rows if row.measure == measure]
-        lines += _markdown_table(ROW_HEADINGS, shown)
+        lines += markdown_table(ROW_HEADINGS, shown)
         against = [duel_cells(duel) for duel in duels if duel.measure == measure]
         if against:
             lines += [
@@ -96,9 +98,22 @@ def _effort_section(table: Table, effort: str, cells: list[Cell]) -> list[str]:
                 "Our models on the same splits; the verdict is on the first of the two, by the "
                 "corrected resampled t test:",
                 "",
-                *_markdown_table(DUEL_HEADINGS, against),
+                *markdown_table(DUEL_HEADINGS, against),
             ]
     return [*lines, ""]
+
+
+def _tuning(table: Table, effort: str, cells: list[Cell]) -> str:
+    if effort == "paper":
+        return _PAPER
+    measured = {cell.key.set for cell in cells}
+    large = [
+        entry.label
+        for entry in table.sets.values()
+        if entry.name in measured and entry.training > QUICK_ROWS
+    ]
+    but = f"; those of {', '.join(large)}, tuned on fewer rows than are fitted, can be worse"
+    return _QUICK.format(but=but if large else "")
 
 
 def _command(table: Table, effort: str, cells: list[Cell]) -> str:
@@ -112,15 +127,6 @@ def _command(table: Table, effort: str, cells: list[Cell]) -> str:
 def _versions(cells: list[Cell]) -> list[str]:
     texts = {", ".join(f"{name} {v}" for name, v in sorted(c.versions.items())) for c in cells}
     return sorted(texts)
-
-
-def _markdown_table(headings: Sequence[str], rows: list[list[str]]) -> list[str]:
-    lines = [headings, ["---"] * len(headings), *rows]
-    return ["| " + " | ".join(_escape(cell) for cell in line) + " |" for line in lines]
-
-
-def _escape(text: str) -> str:
-    return text.replace("*", r"\*").replace("|", r"\|")
 
 
 def _mean_and_spread(summary: Summary) -> str:

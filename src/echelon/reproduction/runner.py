@@ -17,7 +17,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from .errors import ReproductionError
 from .measures import measure_all
 from .models import Model, Problem, get_model, list_models
-from .protocol import Dataset, Split, draw_split, load
+from .protocol import Dataset, Split, draw_split, load, tuning_part
 from .published import PublishedSet, Table
 from .store import TUNING_SPLIT, Cell, CellKey, ResultStore
 
@@ -36,7 +36,8 @@ class Plan:
     splits : int
     effort : {"quick", "paper"}
         "paper" tunes on the training part of every split; "quick" tunes once per data set, on
-        the training part of the first split, and uses these parameters on all splits.
+        the training part of the first split, or `protocol.QUICK_ROWS` rows of it where it has
+        more, and uses these parameters on all splits.
     jobs : int
         Processes; results do not depend on it.
     """
@@ -144,7 +145,8 @@ def _run_group(
         if key not in store:
             yield _Step("tuning")
             split = draw_split(data, entry.training, seed=plan.table.protocol.seed, index=0)
-            store.append(_tune(key, model, split, Problem(data.classes, 0, plan.jobs)))
+            problem = Problem(data.classes, 0, plan.jobs)
+            store.append(_tune(key, model, tuning_part(split), problem))
         parameters = store[key].parameters
     yield _Step("running")
     tasks = (delayed(_run_cell)(plan, entry, model, data, index, parameters) for index in missing)

@@ -1,0 +1,24 @@
+"""Published plots measured and drawn again.
+
+Rooms: `catalogue` (the plots, as TOML files beside it), `exhibit` (what every kind of plot gives),
+`contours` and `scaling` (the kinds), `page` (picture and page).
+
+A new plot of a known kind is a TOML file; a new kind is a function under `register_kind`.
+"""
+
+from .catalogue import Plot, list_plots, read_plot
+from .exhibit import Exhibit, Sheet, measure, register_kind
+from .page import picture, plot_page, require_matplotlib
+
+__all__ = [
+    "Exhibit",
+    "Plot",
+    "Sheet",
+    "list_plots",
+    "measure",
+    "picture",
+    "plot_page",
+    "read_plot",
+    "register_kind",
+    "require_matplotlib",
+]

@@ -1,0 +1,172 @@
+"""Plots: the numbers on a page are those measured, and a picture comes out."""
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+
+from echelon import SVOR, datasets
+from echelon.reproduction import ReproductionError
+from echelon.reproduction.plots import (
+    catalogue,
+    exhibit,
+    list_plots,
+    measure,
+    picture,
+    plot_page,
+    read_plot,
+    scaling,
+)
+from echelon.reproduction.plots.contours import Panel
+from echelon.reproduction.plots.scaling import Course, Scaling
+
+
+@pytest.fixture
+def housing(monkeypatch):
+    def fetch(name, *, bins, binning, ties, return_X_y):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(90, 2))
+        return X, 1 + (bins * np.argsort(np.argsort(X[:, 0]))) // 90
+
+    monkeypatch.setattr(datasets, "fetch_benchmark", fetch)
+    monkeypatch.setattr(scaling, "_SHORTEST", 1e-9)
+
+
+@pytest.fixture
+def small(housing):
+    """Figure 4 with a few rows."""
+    plot = read_plot("ck07-figure4")
+    sizes = {"smallest": 20, "largest": 60, "bins": [2, 3], "C": 1.0}
+    return dataclasses.replace(
+        plot, settings={**plot.settings, **sizes}, effort={"quick": {"sizes": 3, "repeats": 1}}
+    )
+
+
+def check_tables(page):
+    for block in page.split("\n\n"):
+        lines = [line for line in block.splitlines() if line.startswith("|")]
+        assert len({line.count("|") for line in lines}) <= 1
+
+
+@pytest.mark.parametrize("name", list_plots())
+def test_every_plot_has_a_kind_and_both_efforts_work(name):
+    from echelon.reproduction.plots import contours  # noqa: F401 - registers itself
+
+    plot = read_plot(name)
+    assert plot.kind in exhibit._KINDS
+    for effort in ("quick", "paper"):
+        assert set(plot.settings) <= set(plot.settings_for(effort))
+    with pytest.raises(ReproductionError, match="effort must be one of quick, paper"):
+        plot.settings_for("huge")
+
+
+def test_bad_names():
+    with pytest.raises(ReproductionError, match="no plot 'figure9'; there are ck07-figure3"):
+        read_plot("figure9")
+    content = {"title": "t", "source": "s", "published": "", "kind": "pie", "settings": {}}
+    with pytest.raises(ReproductionError, match="kind of x must be one of contours, scaling"):
+        measure(catalogue.parse_plot("x", content), "quick")
+    with pytest.raises(ValueError, match="registered already"):
+        exhibit.register_kind("scaling")(lambda: None)
+
+
+def test_figure_3_fits_what_it_says(grades):
+    X, y = grades
+    plot = read_plot("ck07-figure3")
+    shown = measure(plot, "quick")
+    kept = np.isin(y, [2, 3, 4])
+    assert len(shown.X) == kept.sum()
+    np.testing.assert_array_equal(shown.codes, y[kept] - 2)
+    scaled = (X[kept] - X[kept].mean(axis=0)) / X[kept].std(axis=0)
+    constraints = {"SLA": "none", "EXC": "explicit", "IMC": "implicit"}
+    for panel in shown.panels:
+        model = SVOR(C=1.0, kappa=0.5, constraints=constraints[panel.model])
+        model.fit(scaled, y[kept])
+        np.testing.assert_allclose(panel.thresholds, model.thresholds_, atol=1e-6)
+        corner = [shown.axes[0][-1], shown.axes[1][0]]  # the last column of the first line
+        standardised = (np.array([corner]) - X[kept].mean(axis=0)) / X[kept].std(axis=0)
+        assert panel.scores[0, -1] == pytest.approx(model.predict_latent(standardised)[0])
+    page = plot_page(plot, shown, "quick")
+    check_tables(page)
+    first = shown.panels[0]
+    numbers = [f"{value:.3f}".replace("-", "−") for value in first.thresholds]
+    assert f"| SLA | {numbers[0]} | {numbers[1]} | {first.order} |" in page
+    assert "$ echelon reproduce ck07-figure3\n" in page and plot.published in page
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "order"),
+    [([0.0, 1.0], "ordered"), ([1.0, 0.0], "disordered"), ([0.0, 5e-4], "equal")],
+)
+def test_order_of_thresholds(thresholds, order):
+    assert Panel("M", np.array(thresholds), np.zeros((2, 2)), 1e-3, 0.0).order == order
+
+
+def test_the_grading_example_is_as_published():
+    try:
+        datasets.fetch_benchmark("grades_johnson_albert", download=False)
+    except FileNotFoundError:
+        pytest.skip("grades_johnson_albert is in no data folder")
+    shown = measure(read_plot("ck07-figure3"), "quick")
+    assert [p.order for p in shown.panels] == ["disordered", "equal", "ordered"]
+
+
+def test_slopes_of_power_laws():
+    sizes = [100, 400, 1600, 6400]
+    course = Course("M", 5, sizes, [2e-6 * n**1.7 for n in sizes])
+    slope, intercept = course.line()
+    assert (slope, np.exp(intercept)) == pytest.approx((1.7, 2e-6))
+    bent = Course("M", 5, sizes, [1.0, 1.0, 1.0, 16.0])
+    assert bent.line(1000)[0] == pytest.approx(2.0) and bent.line()[0] < 2.0
+    assert np.isnan(course.line(5000)[0])
+
+
+def test_the_page_of_made_up_seconds():
+    sizes = [100, 1000, 10000]
+    courses = [
+        Course("SVR", 5, sizes, [0.001, 0.1, 10.0]),
+        Course("EXC", 5, sizes, [0.002, 0.2, 20.0]),
+        Course("SVR", 10, sizes, [0.001, 0.1, 10.0]),
+        Course("EXC", 10, sizes, [0.003, 0.3, 30.0]),
+    ]
+    page = plot_page(read_plot("ck07-figure4"), Scaling(courses, "Made up."), "paper")
+    check_tables(page)
+    assert "| EXC | 5 | 2.00 | 2.00 | 20 | 2.00 | 1.00 |" in page
+    assert "| EXC | 10 | 2.00 | 2.00 | 30 | 3.00 | 1.50 |" in page
+    assert "| 1,000 | 0.1 | 0.2 | 0.1 | 0.3 |" in page
+    assert "$ echelon reproduce ck07-figure4 --effort paper\n" in page and "Made up." in page
+
+
+def test_figure_4_times_every_model_at_every_size(small):
+    told = []
+    shown = measure(small, "quick", told.append)
+    assert [(c.model, c.bins) for c in shown.courses] == [
+        (model, bins) for bins in (2, 3) for model in ("SVR", "EXC", "IMC")
+    ]
+    assert all(c.sizes == [20, 35, 60] and min(c.seconds) > 0.0 for c in shown.courses)
+    assert len(told) == 18 and told[0] == "SVR, 2 bins, 20 rows"
+    assert "3 sizes from 20 to 60" in shown.setting and "one fit" in shown.setting
+
+
+def test_pictures_are_files_with_legible_labels(small, grades):
+    pytest.importorskip("matplotlib")
+    plot = read_plot("ck07-figure3")
+    shown = measure(plot, "quick")
+    content = picture(plot, shown)
+    assert content == picture(plot, shown)  # so that a page in version control stays as it is
+    text = content.decode()
+    for piece in (*plot.settings["label_names"], *plot.settings["input_names"], "IMC: "):
+        assert piece in text
+    assert len(content) < 300_000
+    assert picture(plot, shown, "png").startswith(b"\x89PNG")
+
+
+def test_the_picture_of_figure_4(small):
+    pytest.importorskip("matplotlib")
+    shown = measure(small, "quick")
+    text = picture(small, shown).decode()
+    slopes = re.findall(r"(\w+), slope (-?[\d.]+)<", text)
+    expected = [(c.model, f"{c.line()[0]:.2f}") for c in shown.courses]
+    assert sorted(slopes) == sorted(expected)
+    assert "training rows" in text and "CPU seconds" in text
