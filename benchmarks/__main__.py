@@ -10,7 +10,7 @@ from typing import Any
 from .cases import CASES
 from .environment import environment
 from .memory import peak_memory
-from .registry import Case, Row, exponent, run_case, select
+from .registry import Case, Judged, Row, exponent, run_case, select
 from .report import Results, table, write_json
 
 
@@ -37,7 +37,7 @@ def _run(case: Case, quick: bool, results: Results) -> None:
     results.rows += rows
     slope = exponent(rows) if case.scaling else None
     if slope is not None:
-        results.exponents[case.name] = slope
+        results.exponents[case.name] = Judged(slope, case.exponent_target)
     if case.memory:
         results.memory += _memory(case, rows)
 
@@ -48,10 +48,20 @@ def _memory(case: Case, rows: list[Row]) -> list[dict[str, Any]]:
         *dict.fromkeys((row.size, None) for row in timed),
         *((row.size, row.peer) for row in timed if row.peer is not None),
     ]
-    return [
-        {"case": case.name, "size": size, "peer": peer, "bytes": peak_memory(case.name, size, peer)}
-        for size, peer in runs
-    ]
+    return [_peak(case, size, peer) for size, peer in runs]
+
+
+def _peak(case: Case, size: int, peer: str | None) -> dict[str, Any]:
+    ours = case.memory_target if peer is None else None
+    found = Judged(peak_memory(case.name, size, peer), ours(size) if ours else None)
+    return {
+        "case": case.name,
+        "size": size,
+        "peer": peer,
+        "bytes": found.value,
+        "target": found.target,
+        "met": found.met,
+    }
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -12,6 +12,10 @@ from .timing import Ratio, Timing, Warm, interleave, ratio, scaling_exponent, wa
 MISSING = "skipped: install the bench extra"
 
 
+class Skip(Exception):  # noqa: N818 - it is no error
+    """Raised by ``build`` where a case cannot be run here; the text says why."""
+
+
 @dataclass(frozen=True)
 class Peer:
     """Another package that does the same job.
@@ -35,7 +39,8 @@ class Case:
 
     With ``self_timed`` the functions give the seconds they took instead of being timed. With
     ``scaling`` the exponent of the seconds in the size is reported, and with ``memory`` the
-    largest memory of a run.
+    largest memory of a run; ``exponent_target`` and ``memory_target``, in bytes at a size, are the
+    most that we mean ours to need.
     """
 
     name: str
@@ -48,6 +53,8 @@ class Case:
     self_timed: bool = False
     scaling: bool = False
     memory: bool = False
+    exponent_target: float | None = None
+    memory_target: Callable[[int], float] | None = None
 
     def sizes_for(self, quick: bool) -> tuple[int, ...]:
         """The sizes of a full or of a quick run."""
@@ -98,6 +105,9 @@ def run_case(case: Case, quick: bool = False) -> Iterator[Row]:
         try:
             data = case.build(size)
             ours = _warm(case, case.ours, data)
+        except Skip as reason:
+            yield Row(case.name, size, notes=(f"skipped: {reason}",))
+            continue
         except Exception as error:
             yield Row(case.name, size, notes=(_failure("ours", error),), failed=True)
             continue
@@ -107,6 +117,21 @@ def run_case(case: Case, quick: bool = False) -> Iterator[Row]:
         if not peers:
             (timing,) = interleave([ours.sampler], case.rounds_for(quick))
             yield Row(case.name, size, timing, notes=_warnings("ours", ours))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A figure, and the most that we mean it to be."""
+
+    value: float | None
+    target: float | None
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target was met; None where there is nothing to judge."""
+        if self.value is None or self.target is None:
+            return None
+        return self.value <= self.target
 
 
 def exponent(rows: list[Row]) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from echelon._text import aligned
 
-from .registry import Row
+from .registry import Judged, Row
 from .timing import Timing
 
 HEADINGS = (
@@ -35,7 +35,7 @@ class Results:
     """Everything a run of the benchmarks found."""
 
     rows: list[Row] = field(default_factory=list)
-    exponents: dict[str, float] = field(default_factory=dict)
+    exponents: dict[str, Judged] = field(default_factory=dict)
     memory: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -43,15 +43,15 @@ def table(results: Results) -> str:
     """All rows, then exponents and memory, as plain text."""
     blocks = [underlined([HEADINGS, *map(_cells, results.rows)], _WORDS)]
     if results.exponents:
-        lines = [("scaling", "seconds ~ n^")]
-        lines += [(name, f"{value:.2f}") for name, value in results.exponents.items()]
+        lines = [("scaling", "seconds ~ n^", "target")]
+        lines += [
+            (name, f"{slope.value:.2f}", _target(slope.target, slope.met))
+            for name, slope in results.exponents.items()
+        ]
         blocks.append(underlined(lines, {0}))
     if results.memory:
-        lines = [("peak memory", "n", "who", "MB above the data")]
-        lines += [
-            (entry["case"], f"{entry['size']:,}", entry["peer"] or "ours", _megabytes(entry))
-            for entry in results.memory
-        ]
+        lines = [("peak memory", "n", "who", "MB above the data", "target")]
+        lines += [_memory_cells(entry) for entry in results.memory]
         blocks.append(underlined(lines, {0, 2}))
     return "\n\n".join(blocks)
 
@@ -69,7 +69,10 @@ def write_json(results: Results, facts: dict[str, Any], path: Path) -> None:
     content = {
         "environment": facts,
         "results": [as_dict(row) for row in results.rows],
-        "exponents": results.exponents,
+        "exponents": {
+            name: {"value": slope.value, "target": slope.target, "met": slope.met}
+            for name, slope in results.exponents.items()
+        },
         "memory": results.memory,
     }
     path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -111,7 +114,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         *_times(row.theirs),
         "" if row.ratio is None else f"{row.ratio.median:.3g}",
         "" if row.ratio is None else f"{row.ratio.low:.3g} – {row.ratio.high:.3g}",
-        _target(row),
+        _target(row.target, row.met),
         "; ".join([*figures, *row.notes]),
     )
 
@@ -120,11 +123,11 @@ def _times(timing: Timing | None) -> tuple[str, str]:
     return ("", "") if timing is None else (duration(timing.best), duration(timing.median))
 
 
-def _target(row: Row) -> str:
-    if row.target is None:
+def _target(target: float | None, met: bool | None) -> str:
+    if target is None:
         return ""
-    verdict = {None: "", True: " met", False: " missed"}[row.met]
-    return f"≤ {row.target:g}{verdict}"
+    verdict = {None: "", True: " met", False: " missed"}[met]
+    return f"≤ {target:g}{verdict}"
 
 
 def _timing(timing: Timing | None) -> dict[str, Any] | None:
@@ -138,5 +141,12 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _megabytes(entry: dict[str, Any]) -> str:
-    return "unknown" if entry["bytes"] is None else f"{entry['bytes'] / 1e6:.1f}"
+def _memory_cells(entry: dict[str, Any]) -> tuple[str, ...]:
+    found, target = entry["bytes"], entry["target"]
+    return (
+        entry["case"],
+        f"{entry['size']:,}",
+        entry["peer"] or "ours",
+        "unknown" if found is None else f"{found / 1e6:.1f}",
+        _target(None if target is None else target / 1e6, entry["met"]),
+    )

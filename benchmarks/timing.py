@@ -23,6 +23,8 @@ Sampler = Callable[[], float]
 
 # Calls shorter than this are repeated within a round, so that the clock can resolve them.
 SHORTEST_ROUND = 0.02
+# A call as long as this hardly notices that it was the first: it counts as the first round.
+LONG_CALL = 10.0
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,17 @@ def warm_up(function: Callable[[], Any], clock: Clock = time.perf_counter) -> Wa
             started = clock()
             function()
             seconds = clock() - started
-    calls = calls_per_round(seconds)
     warned = tuple(sorted({warning.category.__name__ for warning in caught}))
+    if seconds >= LONG_CALL:
+        return Warm(result, warned, _first_then(seconds, lambda: _sample(function, 1, clock)))
+    calls = calls_per_round(seconds)
     return Warm(result, warned, lambda: _sample(function, calls, clock))
+
+
+def _first_then(seconds: float, sampler: Sampler) -> Sampler:
+    """Give the seconds that are known, and from then on new samples."""
+    known = [seconds]
+    return lambda: known.pop() if known else sampler()
 
 
 def calls_per_round(seconds: float, shortest: float = SHORTEST_ROUND) -> int:

@@ -13,9 +13,9 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import cases, memory, registry, report, timing
 from benchmarks.cases import metrics as metric_cases
-from benchmarks.cases import proportional_odds
+from benchmarks.cases import proportional_odds, svor
 from benchmarks.environment import environment
-from benchmarks.registry import Case, Peer, Row
+from benchmarks.registry import Case, Judged, Peer, Row, Skip
 from benchmarks.timing import Ratio, Timing
 from echelon import metrics
 
@@ -137,6 +137,18 @@ def test_long_functions_are_called_once_to_warm_up_and_once_a_round():
     assert len(calls) == 2
 
 
+def test_the_first_call_of_a_very_long_function_is_its_first_round():
+    clock, calls = HandClock(), []
+
+    def function():
+        calls.append(1)
+        clock.now += 60.0 + len(calls)
+
+    warm = timing.warm_up(function, clock)
+    assert [warm.sampler(), warm.sampler()] == [61.0, 62.0]
+    assert len(calls) == 2
+
+
 def test_warm_up_tells_what_was_warned_of():
     def function():
         warnings.warn("not settled", RuntimeWarning, stacklevel=1)
@@ -243,6 +255,23 @@ def test_a_failing_peer_is_told_and_a_failure_of_ours_counts():
     assert rows[0].notes == ("ours failed: TypeError: no such argument",)
 
 
+def test_a_case_without_its_data_is_a_line_and_no_failure():
+    def build(n):
+        raise Skip("the data are elsewhere")
+
+    rows = list(registry.run_case(toy_case(build=build)))
+    assert [row.notes for row in rows] == [("skipped: the data are elsewhere",)] * 2
+    assert not any(row.failed for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("value", "target", "met"), [(2.0, 2.0, True), (2.1, 2.0, False), (2.1, None, None)]
+)
+def test_a_figure_is_judged_by_its_target(value, target, met):
+    assert Judged(value, target).met is met
+    assert Judged(None, target).met is None
+
+
 def test_a_peer_is_left_out_above_its_largest_size():
     rows = list(registry.run_case(toy_case(peers=(Peer("p", "math", np.sum, largest=10),))))
     assert [(row.size, row.peer) for row in rows] == [(10, "p"), (20, None)]
@@ -303,13 +332,15 @@ def test_table_and_json_hold_the_figures(tmp_path):
         {"difference": math.nan},
         ("a note",),
     )
+    peak = {"case": "c", "size": 1000, "peer": None, "bytes": 2_500_000}
     results = report.Results(
-        [row], {"c": 1.25}, [{"case": "c", "size": 1000, "peer": None, "bytes": 2_500_000}]
+        [row], {"c": Judged(1.25, 2.1)}, [{**peak, "target": 2e6, "met": False}]
     )
     text = report.table(results)
     for piece in ("1,000", "500 ms", "1 s", "0.2", "0.1 – 0.3", "≤ 0.1 missed", "a note"):
         assert piece in text
-    assert "1.25" in text and "2.5" in text
+    assert "1.25" in text and "≤ 2.1 met" in text
+    assert "2.5" in text and "≤ 2 missed" in text
     path = tmp_path / "deep" / "bench.json"
     report.write_json(results, environment(), path)
     content = json.loads(path.read_text(encoding="utf-8"))
@@ -318,6 +349,7 @@ def test_table_and_json_hold_the_figures(tmp_path):
     assert stored["ratio"] == {"median": 0.2, "low": 0.1, "high": 0.3}
     assert stored["met"] is False
     assert stored["agreement"] == {"difference": None}
+    assert content["exponents"] == {"c": {"value": 1.25, "target": 2.1, "met": True}}
     assert content["environment"]["packages"]["numpy"] == np.__version__
     assert any(pool["user_api"] == "blas" for pool in content["environment"]["thread_pools"])
 
@@ -332,6 +364,20 @@ def test_command_writes_a_table_and_json(tmp_path, monkeypatch, capsys):
     assert text.count("skipped: install the bench extra") == 2
     assert "seconds ~ n^" in text
     assert len(json.loads(path.read_text(encoding="utf-8"))["results"]) == 4
+
+
+def test_command_judges_exponents_and_memory(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "peak_memory", lambda name, size, peer: 1000 * size)
+    targets = {"exponent_target": 99.0, "memory_target": lambda n: 15_000.0}
+    peers = (Peer("p", "math", np.sum),)
+    toys = (toy_case(scaling=True, memory=True, peers=peers, **targets),)
+    monkeypatch.setattr(command, "CASES", toys)
+    path = tmp_path / "bench.json"
+    assert command.main(["--json", str(path)]) == 0
+    assert "≤ 99 met" in capsys.readouterr().out
+    content = json.loads(path.read_text(encoding="utf-8"))
+    judged = {(entry["size"], entry["peer"]): entry["met"] for entry in content["memory"]}
+    assert judged == {(10, None): True, (20, None): False, (10, "p"): None, (20, "p"): None}
 
 
 def test_command_fails_when_ours_does(tmp_path, monkeypatch, capsys):
@@ -373,3 +419,32 @@ def test_log_likelihood_beside_the_ratio_is_the_models_own():
     figures = proportional_odds.log_likelihoods(data, model, model)
     assert figures["log-likelihood ours"] == pytest.approx(model.log_likelihood_, rel=1e-9)
     assert figures["difference"] == 0.0
+
+
+@pytest.mark.parametrize("constraints", ["implicit", "explicit"])
+def test_no_multipliers_beat_the_objective_that_a_peer_is_granted(constraints):
+    data = svor.synthetic(150)
+    model = svor.ours(constraints, data)
+    beta = np.zeros(len(data.y))
+    beta[model.support_] = model.dual_coef_
+    granted = svor.best_objective(data, constraints, beta, model.thresholds_)
+    assert granted <= model.objective_ + 1e-9 * abs(model.objective_)
+    # With the thresholds of the solution it is tight, and with others it stays a bound.
+    assert granted == pytest.approx(model.objective_, abs=max(model.duality_gap_, 1e-6))
+    shifted = model.thresholds_ + np.linspace(-0.3, 0.3, len(model.thresholds_))
+    assert svor.best_objective(data, constraints, beta, shifted) < granted
+
+
+def test_the_exact_norm_does_not_depend_on_the_pieces():
+    data = svor.synthetic(60)
+    beta = np.random.default_rng(1).normal(size=60)
+    squares = ((data.X[:, None] - data.X) ** 2).sum(axis=2)
+    expected = beta @ np.exp(-squares / svor.FEATURES) @ beta
+    assert svor.squared_norm(data.X, beta, rows=7) == pytest.approx(expected, rel=1e-12)
+
+
+def test_california_is_skipped_without_its_data(monkeypatch, tmp_path):
+    monkeypatch.setenv("ECHELON_DATA", str(tmp_path))
+    monkeypatch.setenv("ECHELON_CACHE", str(tmp_path))
+    with pytest.raises(Skip, match="no data folder"):
+        svor.california(100)

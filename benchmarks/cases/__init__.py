@@ -1,10 +1,13 @@
 """The declared cases, a module per job."""
 
 from ..registry import Case
-from . import import_time, kernels, metrics, proportional_odds
+from . import import_time, kernels, linear_svor, metrics, proportional_odds, svor, svor_search
 
 CASES: tuple[Case, ...] = (
     *proportional_odds.CASES,
+    *linear_svor.CASES,
+    *svor_search.CASES,
+    *svor.CASES,
     *metrics.CASES,
     *kernels.CASES,
     *import_time.CASES,
