@@ -682,3 +682,16 @@ def test_without_implicit_constraints_the_cost_is_for_the_score_alone(constraint
     squared = SVOR(constraints=constraints, cost="squared").fit(X, y)
     np.testing.assert_array_equal(plain.predict_latent(X), squared.predict_latent(X))
     assert squared.score(X, y) == pytest.approx(-np.mean((squared.predict(X) - y) ** 2))
+
+
+@pytest.mark.parametrize("factor", [100.0, 1000.0])
+@pytest.mark.parametrize("constraints", ["implicit", "explicit"])
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
+def test_inputs_in_small_units_converge(kernel, constraints, factor):
+    """The same as C times the square of the factor, which pair steps alone would never solve."""
+    X, y = ordinal_data(n=200)
+    degree = 3 if kernel == "poly" else 1
+    machine = SVOR(kernel=kernel, gamma=1.0, constraints=constraints, max_iter=2_000_000)
+    scaled = clone(machine).fit(factor ** (1.0 / degree) * X, y)
+    assert scaled.converged_
+    assert scaled.duality_gap_ <= 1e-3 * abs(scaled.objective_)

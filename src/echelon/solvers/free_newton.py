@@ -7,8 +7,10 @@ its group, which is a linear system once the free set is known:
 
 in signed steps p = Z·δα, with E the membership in groups: one per threshold, one per run of tied
 thresholds, one in all, or none, as the coupling says. Pair steps find the free set quickly but
-need many more steps to balance it when the boxes are large; this solves it at once. Multipliers
-that would leave their box are put on its bound and the rest solved again, so the end point is
+need many more steps to balance it when the boxes are large; this solves it at once. Where some
+multipliers would leave their boxes, the step goes to the first bound on the way and on from there
+without the multiplier that met it, as active set methods do; when there are many, all that would
+leave are put on their bounds together and the rest solved again. Either way the end point is
 feasible, and an exact search on the way there cannot raise the objective.
 """
 
@@ -29,6 +31,8 @@ Index = npt.NDArray[np.intp]
 
 # Added to the diagonal of H, as a part of its mean: a kernel matrix can be singular.
 _RIDGE = 1e-9
+# Up to this many free multipliers are fixed one by one, which is exact.
+_FEW = 100
 # How often multipliers are put on their bounds before the step is cut short instead.
 _MAX_TRIMS = 8
 
@@ -76,34 +80,61 @@ class _System:
         if dual.penalised:
             self.v = self.v + point.sums[k]
             self.H = block + (k[:, None] == k)
-        self.groups = _groups(dual, point)[k]
-        self.n_groups = int(self.groups.max(initial=-1)) + 1
+        groups = _groups(dual, point)
+        self.n_groups = 0 if groups is None else int(groups.max()) + 1
+        self.groups = np.zeros(len(k), dtype=np.intp) if groups is None else groups[k]
         # Where each signed step would meet a bound.
         self.floor = np.where(above, -alpha, alpha - upper)
         self.ceiling = np.where(above, upper - alpha, alpha)
 
     def solve(self) -> Vector | None:
-        """Signed steps within the bounds; None when no group keeps a free multiplier."""
+        """Signed steps to the solution within the bounds, or towards it; None if there is none."""
+        return self._pivot() if len(self.v) <= _FEW else self._trim()
+
+    def _pivot(self) -> Vector:
+        """Go towards the solution to the first bound on the way, fix what met it, and so on."""
+        p, v = np.zeros(len(self.v)), self.v.copy()
+        free = np.ones(len(v), dtype=bool)
+        none = np.zeros(self.n_groups)
+        while free.any():
+            step = np.zeros(len(v))
+            step[free] = self._solve_free(free, -v[free], none)
+            moving = step != 0.0
+            room = np.full(len(v), np.inf)
+            ends = np.where(step > 0.0, self.ceiling - p, self.floor - p)
+            room[moving] = ends[moving] / step[moving]
+            part = float(room.min())
+            if part >= 1.0:
+                return p + step
+            p += part * step
+            v += part * (self.H @ step)
+            met = free & (room <= part)
+            p[met] = np.where(step[met] > 0.0, self.ceiling[met], self.floor[met])
+            free &= ~met
+        return p
+
+    def _trim(self) -> Vector | None:
+        """Put all that would leave their boxes on the bounds at once and solve for the rest."""
         p = np.zeros(len(self.v))
         free = np.ones(len(self.v), dtype=bool)
         for _ in range(_MAX_TRIMS):
-            p[free] = self._solve_free(free, p)
+            fixed = ~free
+            right = -self.v[free] - self.H[np.ix_(free, fixed)] @ p[fixed]
+            sums = np.zeros(max(1, self.n_groups))
+            np.subtract.at(sums, self.groups[fixed], p[fixed])
+            p[free] = self._solve_free(free, right, sums)
             outside = free & ((p < self.floor) | (p > self.ceiling))
             if not outside.any():
-                return p
+                break
             p[outside] = np.clip(p[outside], self.floor[outside], self.ceiling[outside])
             free &= ~outside
             if len(np.unique(self.groups[free])) < len(np.unique(self.groups)):
                 return None
-        p[free] = self._solve_free(free, p)
         return p
 
-    def _solve_free(self, free: npt.NDArray[np.bool_], p: Vector) -> Vector:
-        fixed = ~free
+    def _solve_free(self, free: npt.NDArray[np.bool_], right: Vector, sums: Vector) -> Vector:
+        """Steps s of the free multipliers with H s = right + E b and Eᵀ s = sums."""
         H = self.H[np.ix_(free, free)]
-        right = -self.v[free]
-        if fixed.any():
-            right = right - self.H[np.ix_(free, fixed)] @ p[fixed]
         H[np.diag_indices_from(H)] += _RIDGE * max(float(np.mean(np.diag(H))), 1e-12)
         try:
             factor = scipy.linalg.cho_factor(H, overwrite_a=True, check_finite=False)
@@ -113,23 +144,23 @@ class _System:
             return np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))
         names, group = np.unique(self.groups[free], return_inverse=True)
         E = (group[:, None] == np.arange(len(names))).astype(np.float64)
-        missing = -np.array([p[fixed & (self.groups == name)].sum() for name in names])
         solved = scipy.linalg.cho_solve(factor, np.column_stack([right, E]), check_finite=False)
-        b = np.linalg.lstsq(E.T @ solved[:, 1:], missing - E.T @ solved[:, 0], rcond=None)[0]
+        needed = sums[names] - E.T @ solved[:, 0]
+        b = np.linalg.lstsq(E.T @ solved[:, 1:], needed, rcond=None)[0]
         step = solved[:, 0] + solved[:, 1:] @ b
         # What rounding leaves of the groups' sums would add up over many steps.
-        left = missing - np.bincount(group, step)
+        left = sums[names] - np.bincount(group, step)
         return np.asarray(step + (left / np.bincount(group))[group])
 
 
-def _groups(dual: ThresholdDual, point: Iterate) -> Index:
-    """Group of each threshold, or −1 where there are none."""
+def _groups(dual: ThresholdDual, point: Iterate) -> Index | None:
+    """Group of each threshold, or None where there are none."""
     m = dual.n_thresholds
     if dual.coupling == Coupling.SEPARATE:
         return np.arange(m)
     if dual.coupling == Coupling.ORDERED:
         return np.concatenate([[0], np.cumsum(point.link[:-1] <= 0.0)]).astype(np.intp)
-    return np.full(m, 0 if dual.coupling == Coupling.COMMON else -1, dtype=np.intp)
+    return np.zeros(m, dtype=np.intp) if dual.coupling == Coupling.COMMON else None
 
 
 def _longest(dual: ThresholdDual, point: Iterate, k: Index, i: Index, p: Vector) -> float:

@@ -4,7 +4,9 @@ Decomposition in blocks: a working set of examples, the worst violators and thos
 set that are free, is optimised by pair steps with second-order selection inside the processor's
 cache; then the scores of all examples are brought up to date with one pass over the working set's
 kernel rows. Examples far from every kink of their loss are left out for a while (shrinking), and
-when the free multipliers are few enough a Newton step balances all of them at once.
+when the free multipliers are few enough a Newton step balances all of them at once. Problems that
+are stiff, with boxes or kernel values so large that pair steps would crawl, are approached through
+smaller boxes.
 
 Kernel rows may be rounded to single precision. Before the engine stops it computes the scores of
 all examples anew in double precision and looks at the optimality conditions there; where they do
@@ -14,7 +16,7 @@ not hold, it goes on from the corrected scores. So the certificate never rests o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +46,11 @@ _LARGEST_BLOCK = 1024
 # A block is solved to this part of the violation that it was chosen for.
 _BLOCK_PRECISION = 0.2
 _MOST_STEPS_PER_EXAMPLE = 100
+# Box times squared distance up to which a problem is solved at once; how many times larger the
+# boxes become from stage to stage beyond it; and the gap at which a stage ends.
+_SOFT = 300.0
+_STAGE_FACTOR = 4.0
+_STAGE_PRECISION = 0.01
 # Cost of a Newton step per cubed free multiplier, in pair steps times the size of their block.
 _NEWTON_PRICE = 0.04
 # A gap of this part of the scores that has not fallen for so many blocks is left as it is.
@@ -101,8 +108,40 @@ def solve_threshold_dual(
     progress : callable, optional
         Called with the number of steps and the gap after each block.
     """
-    engine = _Engine(dual, source, tol, max_steps, progress)
-    point = engine.run(_starting_point(dual, source, start))
+    engine = _Engine(source, tol, max_steps, progress)
+    if start is None:
+        start = _approach(dual, source, engine)
+    return _certify(dual, engine.run(dual, _starting_point(dual, source, start)), engine)
+
+
+def _approach(dual: ThresholdDual, source: RowSource, engine: _Engine) -> Matrix | None:
+    """Start for boxes so large that pair steps alone would take too many, or None.
+
+    The number of pair steps grows with the product of the boxes and the squared distances that the
+    kernel makes. So the problem is first solved, roughly, with boxes for which that product is
+    moderate, and each solution is the start for boxes that are several times larger.
+    """
+    stiffness = float(dual.upper.max(initial=0.0)) * _spread(source)
+    n_stages = int(np.ceil(np.log(max(1.0, stiffness / _SOFT)) / np.log(_STAGE_FACTOR)))
+    start: Matrix | None = None
+    before: tuple[ThresholdDual, DualSolution] | None = None
+    for stage in range(n_stages, 0, -1):
+        smaller = replace(dual, upper=dual.upper / _STAGE_FACTOR**stage)
+        if before is not None:
+            start = scaled_start(smaller, *before)
+        point = engine.run(smaller, _starting_point(smaller, source, start), _STAGE_PRECISION)
+        before = smaller, _certify(smaller, point, engine)
+    return None if before is None else scaled_start(dual, *before)
+
+
+def _spread(source: RowSource) -> float:
+    """Mean squared distance of examples from their mean in the kernel's space, from a sample."""
+    n = len(source.diagonal)
+    sample = np.unique(np.linspace(0, n - 1, min(n, 200)).astype(np.intp))
+    return float(source.diagonal.mean() - source.block(sample).mean())
+
+
+def _certify(dual: ThresholdDual, point: Iterate, engine: _Engine) -> DualSolution:
     limits = kkt_bounds(dual, point)
     thresholds = thresholds_of(dual, point, limits)
     objective = dual_objective(dual, point)
@@ -115,7 +154,7 @@ def solve_threshold_dual(
         kkt_gap=limits.gap,
         duality_gap=max(0.0, primal_objective(dual, point, thresholds) + objective),
         n_steps=engine.n_steps,
-        converged=limits.gap <= tol,
+        converged=limits.gap <= engine.tol,
     )
 
 
@@ -152,31 +191,26 @@ def _starting_point(dual: ThresholdDual, source: RowSource, start: Matrix | None
 
 class _Engine:
     def __init__(
-        self,
-        dual: ThresholdDual,
-        source: RowSource,
-        tol: float,
-        max_steps: int | None,
-        progress: Progress | None,
+        self, source: RowSource, tol: float, max_steps: int | None, progress: Progress | None
     ) -> None:
-        self.dual = dual
         self.source = source
         self.tol = tol
         self.max_steps = np.inf if max_steps is None else max_steps
         self.progress = progress
         self.n_steps = 0
 
-    def run(self, point: Iterate) -> Iterate:
+    def run(self, dual: ThresholdDual, point: Iterate, least_tol: float = 0.0) -> Iterate:
         """Descend, check all examples in double precision, go on while the check fails.
 
         After three checks in a row that found no smaller gap the rest is taken for rounding.
         """
         best, patience = np.inf, 3
+        self._goal = max(self.tol, least_tol)
         while patience:
-            self._descend(self.dual, self.source, point, shrink=best > 10.0 * self.tol)
-            point.scores = self.source.times(coefficients(self.dual, point.alpha))
-            gap = kkt_bounds(self.dual, point).gap
-            if gap <= self.tol or self.n_steps >= self.max_steps:
+            self._descend(dual, self.source, point, shrink=best > 10.0 * self._goal)
+            point.scores = self.source.times(coefficients(dual, point.alpha))
+            gap = kkt_bounds(dual, point).gap
+            if gap <= self._goal or self.n_steps >= self.max_steps:
                 break
             patience = 3 if gap < 0.9 * best else patience - 1
             best = min(best, gap)
@@ -194,11 +228,11 @@ class _Engine:
             limits = kkt_bounds(dual, point)
             if self.progress is not None:
                 self.progress(self.n_steps, limits.gap)
-            if limits.gap <= self.tol or rounding.is_reached(limits.gap, point.scores):
+            if limits.gap <= self._goal or rounding.is_reached(limits.gap, point.scores):
                 return
             if newton.is_due(dual, point) and _balance(dual, source, point):
                 continue
-            steps = blocks.improve(point, limits, self.tol, self.max_steps - self.n_steps)
+            steps = blocks.improve(point, limits, self._goal, self.max_steps - self.n_steps)
             self.n_steps += steps
             newton.work += steps * blocks.size
             if not steps:
