@@ -57,10 +57,10 @@ _NEWTON_PRICE = 0.04
 _ROUNDING = 1e-5
 _IDLE_BLOCKS = 100
 # From this many examples on, every so many blocks, examples are left out that are farther from a
-# kink of their loss than so many gaps, if they are so many that at most this part stays.
+# kink of their loss than the gap, and than this distance, if at most this part of them stays.
 _SHRINK_FROM = 3000
 _SHRINK_EVERY = 10
-_SHRINK_MARGIN = 1.0
+_SHRINK_DISTANCE = 0.01
 _SHRINK_BELOW = 0.7
 
 
@@ -300,7 +300,7 @@ class _ShrinkSchedule:
         """
         limits = kkt_bounds(dual, point)
         as_up, as_low = _violations(dual, point, limits)
-        within = np.maximum(as_up, as_low) > -_SHRINK_MARGIN * max(limits.gap, 1e-2)
+        within = np.maximum(as_up, as_low) > -max(limits.gap, _SHRINK_DISTANCE)
         if within.mean() > _SHRINK_BELOW:
             return None
         return np.flatnonzero(within)
