@@ -8,8 +8,14 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
+    "AdaBoostOR": "boosting",
     "LinearSVOR": "linear_svm",
+    "ORBoost": "orboost",
+    "ORStump": "stumps",
+    "ORTree": "trees",
+    "OrdinalBagging": "bagging",
     "OrdinalReduction": "meta",
+    "PRank": "prank",
     "ProportionalOdds": "linear",
     "RoundedRegressor": "meta",
     "SVOR": "svm",

@@ -9,11 +9,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
 from .ordinal.arrays import check_weights
+from .ordinal.costs import (
+    Matrix,
+    check_sample_costs,
+    cost_matrix,
+    require_v_shaped,
+    threshold_weights,
+)
 from .ordinal.labels import Codes, OrdinalScale, read_scale
+from .ordinal.reduction import signed_weights
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ def validate_ordinal_fit(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
     if convert:
-        X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64)
+        X = _as_numbers(estimator, X, reset=True)
     else:
         _look_over(estimator, X, reset=True)
     scale, codes = read_scale(one_column(y), getattr(estimator, "classes", None))
@@ -82,6 +90,35 @@ def validate_ordinal_fit(
             "at least two classes are needed."
         )
     return OrdinalData(X, codes, scale, weights)
+
+
+def read_costs(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:
+    """V-shaped costs of every example, (n, K): `sample_cost`, or by the estimator's ``cost``.
+
+    Sample weights are not in them.
+    """
+    if sample_cost is None:
+        matrix = cost_matrix(estimator.cost, data.n_classes)
+        require_v_shaped(matrix)
+        return matrix[data.codes]
+    costs = check_sample_costs(sample_cost, data.codes, data.n_classes)
+    require_v_shaped(costs, data.codes, name="sample_cost")
+    return costs
+
+
+def read_signed_weights(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:
+    """Signed threshold weights V of every example times its sample weight, (n, K−1)."""
+    if sample_cost is None:
+        # Signs and steps by class first: the n×K costs would take as much memory again.
+        matrix = cost_matrix(estimator.cost, data.n_classes)
+        require_v_shaped(matrix)
+        levels = np.arange(data.n_classes)
+        signed = signed_weights(levels, threshold_weights(matrix))[data.codes]
+    else:
+        costs = read_costs(estimator, data, sample_cost)
+        signed = signed_weights(data.codes, threshold_weights(costs))
+    signed *= data.sample_weight[:, None]
+    return signed
 
 
 def class_factors(
@@ -106,7 +143,7 @@ def class_factors(
 
 def validate_chunk(estimator: Any, X: Any, *, first: bool) -> Any:
     """Check the inputs of one of several chunks; the first sets the number and names of columns."""
-    return validate_data(estimator, X, reset=first, accept_sparse="csr", dtype=np.float64)
+    return _as_numbers(estimator, X, reset=first)
 
 
 def validate_inputs(estimator: Any, X: Any, *, convert: bool = True) -> Any:
@@ -114,7 +151,20 @@ def validate_inputs(estimator: Any, X: Any, *, convert: bool = True) -> Any:
     if not convert:
         _look_over(estimator, X, reset=False)
         return X
-    return validate_data(estimator, X, reset=False, accept_sparse="csr", dtype=np.float64)
+    return _as_numbers(estimator, X, reset=False)
+
+
+def _as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Inputs as doubles; sparse or missing values where the estimator's tags allow them."""
+    allowed = get_tags(estimator).input_tags
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr" if allowed.sparse else False,
+        dtype=np.float64,
+        ensure_all_finite="allow-nan" if allowed.allow_nan else True,
+    )
 
 
 def _look_over(estimator: Any, X: Any, *, reset: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -113,6 +115,36 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
         """
         check_is_fitted(self)
         return self._latent(X)
+
+
+class SignedLearnerMixin:
+    """An ordinal estimator that learns from signed weights V, see ``ordinal.reduction``.
+
+    Ensembles prepare the inputs once and ask it again and again for other weights. A subclass
+    gives ``_signed_learner(data, n_threads, rng)``, a function from V to a result and its ranks of
+    the rows; ``_adopt(result)``, which makes the estimator the fitted one of that result; and
+    ``_ranks(X)``, the ranks of rows that were checked already.
+    """
+
+    def _signed_learner(
+        self, data: OrdinalData, n_threads: int, rng: np.random.RandomState
+    ) -> Callable[[npt.NDArray[np.float64]], tuple[Any, Codes]]:
+        raise NotImplementedError
+
+    def _adopt(self, result: Any) -> None:
+        raise NotImplementedError
+
+    def _ranks(self, X: npt.NDArray[np.float64]) -> Codes:
+        raise NotImplementedError
+
+    def _adopted(self, result: Any, n_classes: int, n_features: int) -> Any:
+        """A copy of an estimator not yet fitted, with this result and the labels 0 … K−1."""
+        member = copy(self)
+        member.n_features_in_ = n_features
+        member.classes_ = np.arange(n_classes)
+        member._label_container = "numpy"
+        member._adopt(result)
+        return member
 
 
 def squeeze_margins(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -7,21 +7,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ._members import clone_or, fit_weighted, inherit_input_tags
 from ._validation import (
     OrdinalData,
     all_or_nothing,
+    read_costs,
     validate_inputs,
     validate_ordinal_fit,
 )
 from .base import OrdinalClassifierMixin, ThresholdModelMixin
-from .ordinal.costs import check_sample_costs, cost_matrix, require_v_shaped
 from .ordinal.reduction import (
     exceedance_to_probabilities,
     monotone_exceedance,
@@ -81,9 +82,9 @@ class RoundedRegressor(ThresholdModelMixin, BaseEstimator):
         self
         """
         data = validate_ordinal_fit(self, X, y, sample_weight, convert=False)
-        regressor = _clone_or(self.regressor, Ridge)
+        regressor = clone_or(self.regressor, Ridge)
         weights = None if sample_weight is None else data.sample_weight
-        _fit_weighted(regressor, X, data.codes.astype(np.float64), weights)
+        fit_weighted(regressor, X, data.codes.astype(np.float64), weights)
         self.regressor_ = regressor
         self.thresholds_ = np.arange(data.n_classes - 1) + 0.5
         self._store_scale(data)
@@ -94,7 +95,7 @@ class RoundedRegressor(ThresholdModelMixin, BaseEstimator):
         return np.asarray(self.regressor_.predict(X), dtype=np.float64).reshape(-1)
 
     def __sklearn_tags__(self) -> Any:
-        return _inherit_input_tags(super().__sklearn_tags__(), self.regressor, Ridge)
+        return inherit_input_tags(super().__sklearn_tags__(), self.regressor, Ridge)
 
 
 def _gives_probabilities(model: OrdinalReduction) -> bool:
@@ -199,13 +200,7 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         return self
 
     def _binary_examples(self, data: OrdinalData, sample_cost: Any) -> tuple[Any, Any]:
-        if sample_cost is None:
-            matrix = cost_matrix(self.cost, data.n_classes)
-            require_v_shaped(matrix)
-            costs = matrix[data.codes]
-        else:
-            costs = check_sample_costs(sample_cost, data.codes, data.n_classes)
-            require_v_shaped(costs, data.codes, name="sample_cost")
+        costs = read_costs(self, data, sample_cost)
         sides, weights = reduce_to_binary(data.codes, costs)
         return sides, weights * data.sample_weight[:, None]
 
@@ -213,7 +208,7 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         constant = np.array([_only_side(a, w) for a, w in zip(above.T, weights.T, strict=True)])
         fitted = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_binary)(
-                _clone_or(self.estimator, LogisticRegression), X, above[:, k], weights[:, k]
+                clone_or(self.estimator, LogisticRegression), X, above[:, k], weights[:, k]
             )
             for k in np.flatnonzero(constant == 0)
         )
@@ -222,7 +217,7 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
 
     def _fit_joint(self, X: Any, above: Any, weights: Any) -> tuple[list[Any], Any]:
         extended = _extend(X, above.shape[1])
-        model = _clone_or(self.estimator, LogisticRegression)
+        model = clone_or(self.estimator, LogisticRegression)
         member = _fit_binary(model, extended, above.T.ravel(), weights.T.ravel())
         return [member], np.zeros(above.shape[1], dtype=int)
 
@@ -259,30 +254,7 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         return exceedance_to_probabilities(monotone_exceedance(0.5 * (signed + 1.0)))
 
     def __sklearn_tags__(self) -> Any:
-        return _inherit_input_tags(super().__sklearn_tags__(), self.estimator, LogisticRegression)
-
-
-def _clone_or(estimator: Any, default: type) -> Any:
-    return default() if estimator is None else clone(estimator)
-
-
-def _inherit_input_tags(tags: Any, inner: Any, default: type) -> Any:
-    inherited = get_tags(default() if inner is None else inner).input_tags
-    tags.input_tags.sparse = inherited.sparse
-    tags.input_tags.allow_nan = inherited.allow_nan
-    return tags
-
-
-def _fit_weighted(model: Any, X: Any, target: Any, weights: Any) -> Any:
-    """Fit with weights where there are any, and say so where the model cannot take them."""
-    if weights is None:
-        return model.fit(X, target)
-    if not has_fit_parameter(model, "sample_weight"):
-        raise ValueError(
-            f"{type(model).__name__} does not accept sample_weight, which these weights or this "
-            "cost need; choose an estimator that does."
-        )
-    return model.fit(X, target, sample_weight=weights)
+        return inherit_input_tags(super().__sklearn_tags__(), self.estimator, LogisticRegression)
 
 
 def _only_side(above: npt.NDArray[np.bool_], weights: npt.NDArray[np.float64]) -> int:
@@ -298,7 +270,7 @@ def _fit_binary(model: Any, X: Any, above: Any, weights: Any) -> Any:
     if not heavy.all():
         rows = np.flatnonzero(heavy)
         X, above, weights = _safe_indexing(X, rows), above[rows], weights[rows]
-    return _fit_weighted(model, X, above.astype(int), None if (weights == 1.0).all() else weights)
+    return fit_weighted(model, X, above.astype(int), None if (weights == 1.0).all() else weights)
 
 
 def _extend(X: Any, thresholds: int) -> Any:

@@ -5,13 +5,13 @@ from scipy.optimize import isotonic_regression
 
 from echelon.ordinal.costs import is_convex, threshold_weights
 from echelon.ordinal.reduction import (
+    VoteTally,
     decode,
     exceedance_to_probabilities,
     monotone_exceedance,
     reduce_to_binary,
     reverse_reduce,
     side_matrix,
-    vote_margins,
     weighted_median,
 )
 
@@ -102,9 +102,12 @@ def test_weighted_median_equals_the_count_over_thresholds(K, T, data):
     least = np.argmax(2 * below > weights.sum(), axis=1)
     np.testing.assert_array_equal(count, least)
     np.testing.assert_array_equal(weighted_median(votes, weights), count)
-    margins = vote_margins(votes, weights, K)
-    undecided = (margins == 0).any(axis=1)
-    np.testing.assert_array_equal(decode(margins)[~undecided], count[~undecided])
+    tally = VoteTally(len(votes), K)
+    for vote, weight in zip(votes.T, weights, strict=True):
+        tally.add(vote, weight)
+    np.testing.assert_array_equal(decode(tally.margins()), count)
+    np.testing.assert_allclose(tally.margins(), 2 * above / weights.sum() - 1, atol=1e-12)
+    np.testing.assert_allclose(tally.shares().sum(axis=1), 1.0)
 
 
 @given(st.integers(1, 8), st.integers(0, 2**32 - 1))

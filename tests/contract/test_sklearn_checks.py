@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.estimators import instances
 
-from echelon import SVOR
+from echelon import SVOR, AdaBoostOR, OrdinalBagging, ORStump
 from echelon.base import OrdinalClassifierMixin
 
 ONE_MARGIN_PER_THRESHOLD = (
@@ -24,6 +24,14 @@ COARSE = (
     "stops at a violation of tol=1e-3 and the check compares to 1e-7; the instances with a small "
     "tol run it"
 )
+DRAWN_ROWS = (
+    "a bootstrap draws as many rows as there are, so a row of weight two is not two rows; the "
+    "instances without one run the check"
+)
+LIGHT_CLASSES_AT_THE_ENDS = (
+    "an exact stump cuts off the ends of a feature where it finds rows of the light classes alone, "
+    "however light they are, and rows of the test part beyond get their rank"
+)
 
 
 def expected_failures(estimator):
@@ -34,6 +42,11 @@ def expected_failures(estimator):
         )
     if isinstance(estimator, SVOR) and estimator.probability:
         failures |= dict.fromkeys(WEIGHTS_AND_REPEATS, COPIES_IN_SEVERAL_FOLDS)
+    if isinstance(estimator, OrdinalBagging) and estimator.bootstrap:
+        failures |= dict.fromkeys(WEIGHTS_AND_REPEATS, DRAWN_ROWS)
+    stumps = isinstance(estimator, AdaBoostOR) and estimator.estimator is None
+    if stumps or isinstance(estimator, ORStump):
+        failures["check_class_weight_classifiers"] = LIGHT_CLASSES_AT_THE_ENDS
     return failures
 
 

@@ -6,19 +6,52 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
 import echelon
-from echelon import SVOR, LinearSVOR, OrdinalReduction, ProportionalOdds
+from echelon import (
+    SVOR,
+    AdaBoostOR,
+    LinearSVOR,
+    ORBoost,
+    OrdinalBagging,
+    OrdinalReduction,
+    ORStump,
+    ORTree,
+    PRank,
+    ProportionalOdds,
+)
 from echelon.base import OrdinalClassifierMixin
 from echelon.model_selection import CoarseToFineSearchCV
 
-# Where an estimator cannot be made without arguments.
+# Where an estimator cannot be made without arguments, or where the contracts need other ones: they
+# compare fits, which takes a seed, and few steps of a perceptron.
 REQUIRED = {
+    ORBoost: lambda: ORBoost(n_estimators=30, random_state=0),
+    OrdinalBagging: lambda: OrdinalBagging(n_estimators=15, random_state=0),
+    PRank: lambda: PRank(n_epochs=20, random_state=0),
     CoarseToFineSearchCV: lambda: CoarseToFineSearchCV(
         LogisticRegression(), {"C": [0.1, 1.0]}, fine_points=3, cv=2, error_score="raise"
     ),
 }
 # Instances besides the first one, where another setting takes another path through the code.
 VARIANTS = {
+    AdaBoostOR: [
+        AdaBoostOR(SVOR(C=0.1, tol=1e-9), 3),
+        AdaBoostOR(LinearSVOR(C=0.1), 3, learning_rate=0.5),
+    ],
     LinearSVOR: [LinearSVOR(constraints="explicit", loss="hinge")],
+    ORBoost: [
+        ORBoost(20, base="sigmoid", variant="left_right", random_state=0),
+        ORBoost(20, base="stump", variant="pairs"),
+    ],
+    ORStump: [ORStump(max_bins=32)],
+    ORTree: [ORTree(4, criterion="cost", max_bins=20), ORTree(max_features="sqrt", random_state=0)],
+    OrdinalBagging: [
+        OrdinalBagging(ORTree(min_weight_fraction_leaf=0.001), 3, bootstrap=False),
+        OrdinalBagging(ProportionalOdds(), 3, bootstrap=False),
+    ],
+    PRank: [
+        PRank(n_epochs=20, averaged=True, random_state=0),
+        PRank(n_epochs=20, pocket=False, random_state=0),
+    ],
     ProportionalOdds: [ProportionalOdds("probit", alpha=0.5)],
     OrdinalReduction: [OrdinalReduction(mode="joint")],
     SVOR: [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -53,3 +53,9 @@ def require_positive(name: str, value: Any) -> None:
     """Raise unless a parameter is a finite number above zero."""
     if not isinstance(value, Real) or value is True or not 0.0 < float(value) < np.inf:
         raise ValueError(f"{name} must be a positive number; found {value!r}.")
+
+
+def require_count(name: str, value: Any, least: int = 1) -> None:
+    """Raise unless a parameter is an integer of at least `least`."""
+    if not isinstance(value, Integral) or value is True or int(value) < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; found {value!r}.")

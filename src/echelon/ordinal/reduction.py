@@ -17,6 +17,12 @@ from .labels import Codes
 
 Sides = npt.NDArray[np.int8]
 
+# Shares of votes closer to one half than this are a tie.
+_VOTE_ROUNDING = 1e-12
+# Equations for probabilities are solved for so many rows at a time, with so small a ridge.
+_ROWS = 2**14
+_RIDGE = 1e-12
+
 
 def side_matrix(codes: Codes, n_classes: int) -> Sides:
     """Z[i, k] = +1 if y_i lies above threshold k, else −1; also g_r of [LL09] (4) for ranks r."""
@@ -40,6 +46,25 @@ def reduce_to_binary(codes: Codes, costs: Matrix) -> tuple[Sides, Matrix]:
     return side_matrix(codes, costs.shape[1]), threshold_weights(costs)
 
 
+def signed_weights(codes: Codes, weights: Matrix) -> Matrix:
+    """V = Z·W for threshold weights W: what a cost-sensitive learner needs of labels and costs.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+    weights : ndarray of shape (n, K−1)
+        Not negative.
+
+    Examples
+    --------
+    >>> signed_weights(np.array([0, 1]), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[-1., -2.],
+           [ 3., -4.]])
+    """
+    below = codes[:, None] <= np.arange(weights.shape[1])
+    return np.asarray(np.where(below, -weights, weights))
+
+
 def reverse_reduce(sides: Sides, weights: Matrix) -> tuple[Codes, Matrix]:
     """Codes and costs whose reduction is `sides` and `weights`, the exact inverse of (2)."""
     codes = decode(sides)
@@ -54,21 +79,56 @@ def decode(margins: npt.NDArray[np.floating] | Sides) -> Codes:
     return np.asarray(np.count_nonzero(margins > 0, axis=1), dtype=np.intp)
 
 
-def vote_margins(votes: Codes, weights: npt.NDArray[np.float64], n_classes: int) -> Matrix:
-    """Weighted votes for "above k" minus those for "not above k", as a share of all votes.
+def vote_margins(above: Matrix, total: Matrix | float) -> Matrix:
+    """Margins of rows by the weight of votes above each threshold and of all votes.
+
+    A tie counts as above, by [LL09] (6): it has the least positive margin, also where the sums
+    miss each other by rounding.
+    """
+    shares = np.divide(above, total, out=np.zeros_like(above), where=np.asarray(total) > 0.0)
+    margins = np.where(np.asarray(total) > 0.0, 2.0 * shares - 1.0, 0.0)
+    tied = (np.abs(margins) <= _VOTE_ROUNDING) & (np.asarray(total) > 0.0)
+    return np.asarray(np.where(tied, np.finfo(np.float64).tiny, margins))
+
+
+class VoteTally:
+    """Weighted votes of many rankers, gathered one ranker at a time.
 
     Parameters
     ----------
-    votes : ndarray of shape (n, T)
-        The codes that T rankers give.
-    weights : ndarray of shape (T,)
-        Their weights, not negative and not all zero.
+    n_rows : int
+    n_classes : int
+        K.
+
+    Examples
+    --------
+    >>> tally = VoteTally(1, 3)
+    >>> tally.add(np.array([0]), 1.0)
+    >>> tally.add(np.array([2]), 3.0)
+    >>> tally.margins()
+    array([[0.5, 0.5]])
     """
-    margins = np.empty((len(votes), n_classes - 1))
-    total = weights.sum()
-    for k in range(n_classes - 1):
-        margins[:, k] = 2.0 * ((votes > k) @ weights) / total - 1.0
-    return margins
+
+    def __init__(self, n_rows: int, n_classes: int) -> None:
+        self.mass = np.zeros((n_rows, n_classes))
+        self._rows = np.arange(n_rows)
+
+    def add(self, votes: Codes, weight: float) -> None:
+        """Count the vote of one ranker for every row."""
+        self.mass[self._rows, votes] += weight
+
+    def margins(self) -> Matrix:
+        """Weight for "above k" minus weight for "not above k", as a share of all, (n, K−1).
+
+        A row without votes has margin zero.
+        """
+        above = np.cumsum(self.mass[:, :0:-1], axis=1)[:, ::-1]
+        return vote_margins(above, self.mass.sum(axis=1, keepdims=True))
+
+    def shares(self) -> Matrix:
+        """Share of the weight on each class, (n, K); NaN for a row without votes."""
+        total = self.mass.sum(axis=1, keepdims=True)
+        return np.asarray(np.where(total > 0.0, self.mass, np.nan) / np.where(total > 0, total, 1))
 
 
 def weighted_median(votes: Codes, weights: npt.NDArray[np.float64]) -> Codes:
@@ -114,3 +174,51 @@ def exceedance_to_probabilities(above: Matrix) -> Matrix:
     edges[:, 0] = 1.0
     edges[:, 1:-1] = above
     return edges[:, :-1] - edges[:, 1:]
+
+
+def untilted_probabilities(above: Matrix, weights: Matrix) -> Matrix:
+    """Class probabilities p behind shares that were estimated with threshold weights.
+
+    Weighting the side of class y at threshold k by W[y, k] makes a binary learner estimate
+    s_k = Σ_{y>k} W[y, k]·p_y / Σ_y W[y, k]·p_y instead of P(y > k).
+
+    Parameters
+    ----------
+    above : ndarray of shape (n, K−1)
+        s, within [0, 1].
+    weights : ndarray of shape (K, K−1)
+        W, not negative.
+
+    Returns
+    -------
+    probabilities : ndarray of shape (n, K)
+
+    Notes
+    -----
+    p has Σ_y W[y, k]·([y > k] − s_k)·p_y = 0 for every k: K−1 equations that are linear in p,
+    solved by least squares under Σ p = 1 with the least norm where they leave p open. For equal
+    weights p are the falls of s. Estimates s that no p explains can give negative entries, which
+    are set to zero.
+
+    Examples
+    --------
+    >>> p = np.array([0.2, 0.5, 0.3])
+    >>> W = np.array([[1.0, 3.0], [1.0, 1.0], [3.0, 1.0]])
+    >>> s = [[(0.5 + 0.9) / (0.2 + 0.5 + 0.9), 0.3 / (0.6 + 0.5 + 0.3)]]
+    >>> untilted_probabilities(np.array(s), W).round(6)
+    array([[0.2, 0.5, 0.3]])
+    """
+    if (weights == weights[0, 0]).all():
+        return exceedance_to_probabilities(above)
+    n_classes = len(weights)
+    sides = np.arange(n_classes) > np.arange(n_classes - 1)[:, None]
+    scaled = weights.T / max(weights.max(), np.finfo(np.float64).tiny)
+    probabilities = np.empty((len(above), n_classes))
+    for start in range(0, len(above), _ROWS):
+        block = slice(start, start + _ROWS)
+        equations = scaled * (sides - above[block][:, :, None])
+        normal = np.swapaxes(equations, 1, 2) @ equations + _RIDGE * np.eye(n_classes)
+        solved = np.linalg.solve(normal, np.ones((len(equations), n_classes, 1)))[:, :, 0]
+        solved = np.maximum(solved / solved.sum(axis=1, keepdims=True), 0.0)
+        probabilities[block] = solved / solved.sum(axis=1, keepdims=True)
+    return probabilities

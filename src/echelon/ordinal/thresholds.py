@@ -33,6 +33,20 @@ def margins(scores: Vector, thresholds: Vector) -> Matrix:
     return np.asarray(scores[:, None] - thresholds)
 
 
+def midpoints(values: Vector) -> Vector:
+    """Cuts between neighbours of ascending values; ``x > cut`` parts them exactly.
+
+    Examples
+    --------
+    >>> midpoints(np.array([1.0, 2.0, 4.0]))
+    array([1.5, 3. ])
+    """
+    # Halving before adding cannot overflow; the lower neighbour keeps x > cut exact where the
+    # midpoint of two adjacent floats rounds up to the upper one.
+    middle = 0.5 * values[:-1] + 0.5 * values[1:]
+    return np.where(middle >= values[1:], values[:-1], middle)
+
+
 def to_free(thresholds: Vector) -> Vector:
     """(b_1, ln Δ_2, …): free parameters of strictly ascending thresholds, [CG05] section 2."""
     return np.concatenate([thresholds[:1], np.log(np.diff(thresholds))])
@@ -158,11 +172,7 @@ def _trace_back(start: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
 
 
 def _cuts_to_thresholds(cuts: npt.NDArray[np.intp], values: Vector) -> Vector:
-    # Halving before adding cannot overflow; the lower neighbour keeps f > b exact where the
-    # midpoint of two adjacent floats rounds up to the upper one.
-    middle = 0.5 * values[:-1] + 0.5 * values[1:]
-    middle = np.where(middle >= values[1:], values[:-1], middle)
-    return np.concatenate([[-np.inf], middle, [np.inf]])[cuts]
+    return np.concatenate([[-np.inf], midpoints(values), [np.inf]])[cuts]
 
 
 def _sides_and_log_weights(
