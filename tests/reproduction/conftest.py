@@ -5,7 +5,8 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from echelon import datasets
-from echelon.reproduction import models, published
+from echelon.reproduction import published
+from echelon.reproduction.models import registry
 
 CLASSES = (1, 2, 3)
 
@@ -66,11 +67,11 @@ def table():
 def tiny(monkeypatch, table):
     """The tiny world in place of the real one; gives the counter of fits."""
     monkeypatch.setattr(datasets, "fetch_benchmark", fake_fetch)
-    registry = {
-        "NEAR": models.Model("NEAR", lambda problem: Threshold()),
-        "FAR": models.Model("FAR", lambda problem: Threshold(shift=0.5)),
+    models = {
+        "NEAR": registry.Model("NEAR", lambda problem: Threshold()),
+        "FAR": registry.Model("FAR", lambda problem: Threshold(shift=0.5)),
     }
-    monkeypatch.setattr(models, "_MODELS", registry)
+    monkeypatch.setattr(registry, "_MODELS", models)
     Threshold.fits = 0
     return Threshold
 

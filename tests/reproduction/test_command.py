@@ -1,5 +1,6 @@
 """The command: thin, one sentence on errors, and interruptible."""
 
+import dataclasses
 import sys
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner  # noqa: E402
 from echelon.cli.reproduce import _duration, reproduce  # noqa: E402
 from echelon.reproduction import published, runner  # noqa: E402
 from echelon.reproduction.protocol import QUICK_ROWS  # noqa: E402
+from echelon.reproduction.published import Tolerance  # noqa: E402
 
 app = typer.Typer()
 app.command()(reproduce)
@@ -32,6 +34,9 @@ def test_list():
     assert result.exit_code == 0
     assert "ck07-table1" in result.output and "SVR, SLA, EXC, IMC" in result.output
     assert "ck07-figure3" in result.output and "[CK07] figure 4" in result.output
+    # RankRules is published only
+    assert "ll09-tables1-2" in result.output and "ORBoost-All" in result.output
+    assert "RankRules," not in result.output
 
 
 def test_help_states_the_rows_that_quick_tunes_on():
@@ -48,6 +53,15 @@ def test_runs_prints_and_writes(known, tmp_path):
     assert page.startswith("# [T00] table 0")
     known.fits = 0
     assert invoke(*arguments).exit_code == 0 and known.fits == 0
+
+
+def test_agreement_and_figures_without_ours_are_printed(known, table, tmp_path, monkeypatch):
+    judged = dataclasses.replace(table, tolerance=Tolerance(2, 5.0))
+    monkeypatch.setattr("echelon.reproduction.read_table", lambda name: judged)
+    result = invoke("tiny", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "Data sets on which ours is within the published figure" in result.output
+    assert "2 of 2" in result.output and "not measured" in result.output
 
 
 def test_ctrl_c_keeps_what_is_done_and_shows_it(known, tmp_path, monkeypatch):
@@ -72,6 +86,8 @@ def test_ctrl_c_keeps_what_is_done_and_shows_it(known, tmp_path, monkeypatch):
         (["nothing"], "There is no table or plot 'nothing'; there are ck07-table1, ck07-table2, "),
         (["ck07-table1", "--sets", "mars"], "ck07-table1 has no data set 'mars'"),
         (["ck07-table1", "--models", "mars"], "There is no model 'mars'"),
+        (["dk09-table3", "--models", "IMC"], "is measured under ck07-table2; run it there."),
+        (["dk09-table3", "--models", "RankRules"], "RankRules of dk09-table3 is published only"),
         (["ck07-table1", "--effort", "mars"], "effort must be one of quick, paper; found 'mars'."),
         ([], "Name a table or plot"),
         (["ck07-figure3"], "ck07-figure3 is a plot, for which there is no --out."),

@@ -8,6 +8,7 @@ import pytest
 
 from echelon import SVOR, datasets
 from echelon.reproduction import ReproductionError
+from echelon.reproduction.models import registry
 from echelon.reproduction.plots import (
     catalogue,
     exhibit,
@@ -16,6 +17,7 @@ from echelon.reproduction.plots import (
     picture,
     plot_page,
     read_plot,
+    regions,
     scaling,
 )
 from echelon.reproduction.plots.contours import Panel
@@ -51,8 +53,6 @@ def check_tables(page):
 
 @pytest.mark.parametrize("name", list_plots())
 def test_every_plot_has_a_kind_and_both_efforts_work(name):
-    from echelon.reproduction.plots import contours  # noqa: F401 - registers itself
-
     plot = read_plot(name)
     assert plot.kind in exhibit._KINDS
     for effort in ("quick", "paper"):
@@ -65,7 +65,9 @@ def test_bad_names():
     with pytest.raises(ReproductionError, match="no plot 'figure9'; there are ck07-figure3"):
         read_plot("figure9")
     content = {"title": "t", "source": "s", "published": "", "kind": "pie", "settings": {}}
-    with pytest.raises(ReproductionError, match="kind of x must be one of contours, scaling"):
+    with pytest.raises(
+        ReproductionError, match="kind of x must be one of contours, regions, scaling"
+    ):
         measure(catalogue.parse_plot("x", content), "quick")
     with pytest.raises(ValueError, match="registered already"):
         exhibit.register_kind("scaling")(lambda: None)
@@ -110,6 +112,90 @@ def test_the_grading_example_is_as_published():
         pytest.skip("grades_johnson_albert is in no data folder")
     shown = measure(read_plot("ck07-figure3"), "quick")
     assert [p.order for p in shown.panels] == ["disordered", "equal", "ordered"]
+
+
+class Staged:
+    """Ranks by x₂ alone in the first round, by the true curves from the second on."""
+
+    def __init__(self, classes, seed):
+        self.classes, self.seed = classes, seed
+
+    def fit(self, X, y):
+        self.seen = X, y
+        return self
+
+    def staged_predict(self, X):
+        yield 1 + (X[:, 1] > 0.25) + (X[:, 1] > 0.5) + (X[:, 1] > 0.75)
+        curves = regions.Curves(**read_plot("ll09-figure2").settings["curves"])
+        for _ in range(11):
+            yield curves.ranks(X)
+
+
+@pytest.fixture
+def staged(monkeypatch):
+    """Figure 2 of [LL09] by a stand-in with twelve rounds."""
+    built = []
+
+    def build(problem):
+        built.append(Staged(problem.classes, problem.seed))
+        return built[-1]
+
+    model = registry.Model("AB.OR ORStump", build)
+    monkeypatch.setitem(registry._MODELS, "AB.OR ORStump", model)
+    plot = read_plot("ll09-figure2")
+    settings = {**plot.settings, "rounds": [1, 10], "rows": 200, "test_rows": 3000}
+    return dataclasses.replace(plot, settings=settings), built
+
+
+def test_the_curves_of_figure_2_are_those_of_the_data():
+    curves = regions.Curves(**read_plot("ll09-figure2").settings["curves"])
+    X, y = datasets.make_quadratic_ordinal(2000, random_state=0)
+    np.testing.assert_array_equal(curves.ranks(X), y)
+    x = np.linspace(0.0, 1.0, 9)
+    for k, line in enumerate(curves.ordinates(x), start=1):
+        for step, rank in ((-1e-9, k), (1e-9, k + 1)):
+            assert (curves.ranks(np.stack([x, line + step], axis=1)) == rank).all()
+
+
+def test_figure_2_shows_the_stages_of_one_fit(staged):
+    plot, built = staged
+    shown = measure(plot, "quick")
+    (model,) = built
+    assert (model.classes, model.seed) == ((1, 2, 3, 4), 0)
+    X, y = datasets.make_quadratic_ordinal(200, random_state=0)
+    np.testing.assert_array_equal(model.seen[0], X)
+    np.testing.assert_array_equal(model.seen[1], y)
+    first, last = shown.stages
+    assert (first.rounds, last.rounds) == (1, 10)
+    by_height = np.searchsorted([0.25, 0.5, 0.75], X[:, 1]) + 1
+    assert first.training_cost == pytest.approx(np.abs(by_height - y).mean())
+    assert 0.0 < first.test_cost < 1.0 and last.training_cost == last.test_cost == 0.0
+    # the lowest line of the grid is the first: ranks rise with the line in the first stage
+    np.testing.assert_array_equal(first.ranks[[0, -1]].min(axis=1), [1, 4])
+    assert (np.diff(first.ranks, axis=0) >= 0).all() and (np.diff(first.ranks, axis=1) == 0).all()
+    assert last.ranks[0, 0] == 1 and last.ranks[0, 120] == 1 and last.ranks[60, 120] == 2
+    page = plot_page(plot, shown, "quick")
+    check_tables(page)
+    assert f"| 1 | {first.training_cost:.3f} | {first.test_cost:.3f} |" in page
+    assert "| 10 | 0.000 | 0.000 |" in page and "3,000 more" in page
+
+
+def test_an_ensemble_that_ends_too_early_is_one_sentence(staged):
+    plot = dataclasses.replace(staged[0], settings={**staged[0].settings, "rounds": [1, 1000]})
+    with pytest.raises(ReproductionError, match="ended before the 1,000 rounds to draw"):
+        measure(plot, "quick")
+
+
+def test_the_picture_of_figure_2(staged):
+    pytest.importorskip("matplotlib")
+    plot, _ = staged
+    shown = measure(plot, "quick")
+    content = picture(plot, shown)
+    assert content == picture(plot, shown) and len(content) < 400_000
+    text = content.decode()
+    for piece in ("T = 10", "rank 4", "predicted 1", "true boundary"):
+        assert piece in text
+    assert f"test {shown.stages[0].test_cost:.3f}" in text
 
 
 def test_slopes_of_power_laws():

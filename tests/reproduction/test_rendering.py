@@ -1,12 +1,15 @@
 """What is shown is what was measured."""
 
 import dataclasses
+import math
 
 import pytest
+from sklearn.model_selection import GridSearchCV
 
 from echelon.metrics.comparison import Summary
 from echelon.reproduction import (
     ResultStore,
+    gather,
     make_duels,
     make_plan,
     make_rows,
@@ -14,12 +17,22 @@ from echelon.reproduction import (
     rendering,
     run,
 )
-from echelon.reproduction.rendering import row_cells
-from echelon.reproduction.rows import current
+from echelon.reproduction.models import registry
+from echelon.reproduction.published import Tolerance
+from echelon.reproduction.rendering import row_cells, row_headings, tally_cells
+from echelon.reproduction.rows import current, make_tallies
+
+
+def tune(monkeypatch, tiny, name, shift):
+    """Give a model one candidate to choose from."""
+    build = lambda problem: GridSearchCV(tiny(), {"shift": [shift]}, cv=2)  # noqa: E731
+    monkeypatch.setitem(registry._MODELS, name, registry.Model(name, build))
 
 
 @pytest.fixture
-def store(tiny, table, tmp_path):
+def store(tiny, table, tmp_path, monkeypatch):
+    tune(monkeypatch, tiny, "NEAR", 0.0)
+    tune(monkeypatch, tiny, "FAR", 0.5)
     store = ResultStore(tmp_path, "tiny")
     list(run(make_plan(table, effort="paper"), store))
     list(run(make_plan(table, sets=["two"], models=["NEAR"], splits=1), store))
@@ -29,14 +42,104 @@ def store(tiny, table, tmp_path):
 def test_rows_summarise_the_cells(store, table):
     cells = current(store, table, "paper")
     rows = make_rows(table, cells)
-    assert len(rows) == 2 * 2 * 2  # measures, sets, models
+    measured = [row for row in rows if row.ours is not None]
+    assert len(measured) == 2 * 2 * 2  # measures, sets, models
     row = rows[0]
     values = [c.errors["zero_one"] for c in cells if (c.key.set, c.key.model) == ("one", "NEAR")]
     assert row.ours == Summary.of(values) and row.ours.n == 4
     assert (row.entry.name, row.model, row.measure) == ("one", "NEAR", "zero_one")
     assert row.published.mean == 0.5 and row.verdict is not None
     far = next(r for r in rows if r.model == "FAR")
-    assert far.published is None and far.verdict is None and row_cells(far)[2] == "–"
+    assert far.published is None and far.verdict is None and row_cells(table, far)[2] == "–"
+
+
+def test_a_figure_that_was_not_measured_is_shown_as_such(store, table):
+    rows = [r for r in make_rows(table, current(store, table, "paper")) if r.model == "UNBUILT"]
+    assert [(r.entry.name, r.measure) for r in rows] == [("one", "zero_one"), ("two", "zero_one")]
+    assert row_cells(table, rows[0])[1:] == ["UNBUILT", "0.4", "not measured", *"––––"]
+    # A set of which nothing was measured has no rows.
+    quick = make_rows(table, current(store, table, "quick"))
+    assert {row.entry.name for row in quick} == {"two"}
+    page = markdown_page(table, store)
+    assert "| ONE | UNBUILT | 0.4 | not measured |" in page
+    assert "- UNBUILT: published only; no model is registered under this name.\n" in page
+
+
+def test_models_with_nothing_to_tune_are_shown_under_every_effort(
+    tiny, table, tmp_path, monkeypatch
+):
+    tune(monkeypatch, tiny, "NEAR", 0.0)
+    store = ResultStore(tmp_path, "tiny")
+    list(run(make_plan(table, effort="quick"), store))
+    for effort, models in (("quick", {"NEAR", "FAR"}), ("paper", {"FAR"})):
+        assert {cell.key.model for cell in current(store, table, effort)} == models
+    page = markdown_page(table, store)
+    assert "Effort `quick`" in page and "Effort `paper`" not in page
+    assert "Nothing to tune, and so the same under every effort: FAR." in page
+    assert "$ echelon reproduce tiny --splits 4 --effort quick\n" in page
+
+
+def test_the_page_of_a_table_with_nothing_to_tune(tiny, table, tmp_path):
+    store = ResultStore(tmp_path, "tiny")
+    list(run(make_plan(table, sets=["one"], effort="quick"), store))
+    page = markdown_page(table, store)
+    assert page.count("\n## ") == 1 and "\n## Measured\n" in page and "Effort" not in page
+    assert "Nothing to tune, and so the same under every effort: FAR, NEAR." in page
+    assert "$ echelon reproduce tiny --sets one --splits 4\n" in page
+    assert "## Measured" not in markdown_page(table, [])
+
+
+def test_columns_of_another_table_are_gathered_and_shown(tiny, table, tmp_path):
+    other = dataclasses.replace(table, name="other")
+    list(run(make_plan(other, models=["FAR"], sets=["one"]), ResultStore(tmp_path, "other")))
+    shared = dataclasses.replace(table, measured_under={"FAR": "other"})
+    list(run(make_plan(shared), ResultStore(tmp_path, "tiny")))
+    cells = current(gather(shared, tmp_path), shared, "paper")
+    assert {(c.key.model, c.key.table) for c in cells} == {("NEAR", "tiny"), ("FAR", "other")}
+    assert {d.entry.name for d in make_duels(shared, cells)} == {"one"}
+    page = markdown_page(shared, gather(shared, tmp_path))
+    assert (
+        "$ echelon reproduce tiny --splits 4\n"
+        "$ echelon reproduce other --models FAR --sets one --splits 4\n"
+    ) in page
+    # the table that lends them does not show what it did not measure
+    assert {c.key.model for c in current(gather(other, tmp_path), other, "paper")} == {"FAR"}
+
+
+def test_agreement_is_counted(store, table):
+    cells = current(store, table, "paper")
+    assert make_tallies(make_rows(table, cells)) == []
+    strict = dataclasses.replace(table, tolerance=Tolerance(2, 0.0))
+    rows = make_rows(strict, cells)
+    near = [row for row in rows if (row.model, row.measure) == ("NEAR", "zero_one")]
+    expected = [row.ours.mean <= 0.5 + 2 * 0.1 / math.sqrt(4) for row in near]
+    assert [row.within for row in near] == expected
+    assert all(row.within is None for row in rows if row.published is None)
+    forced = [dataclasses.replace(row, within=row.entry.name == "one") for row in near]
+    (tally,) = make_tallies(forced)
+    assert (tally.within, tally.beyond) == (("ONE",), ("TWO",))
+    assert tally_cells(tally) == ["NEAR", "1 of 2", "TWO"]
+    assert [row_cells(strict, row)[-1] for row in forced] == ["yes", "no"]
+    page = markdown_page(strict, store)
+    assert "no more than 2 published standard errors or 0, the larger of both." in page
+    assert "| " + " | ".join(row_headings(strict)) + " |" in page
+    assert page.count("| Model | Within | Not within |") == 4  # two measures, two efforts
+    assert "Within" not in markdown_page(table, store)
+
+
+def test_notes_are_on_the_page(store, table):
+    noted = dataclasses.replace(table, notes=("One.", "Two."))
+    assert "\n\nOne.\n\nTwo.\n\n## " in markdown_page(noted, store)
+
+
+def test_errors_on_the_training_part_are_not_compared_between_models(tiny, table, tmp_path):
+    both = dataclasses.replace(table, measures=("training_absolute", "absolute"))
+    store = ResultStore(tmp_path, "tiny")
+    list(run(make_plan(both), store))
+    cells = current(store, both, "quick")
+    assert {row.measure for row in make_rows(both, cells)} == {"training_absolute", "absolute"}
+    assert {duel.measure for duel in make_duels(both, cells)} == {"absolute"}
+    assert "### Mean absolute error on the training part\n" in markdown_page(both, store)
 
 
 def test_duels_compare_the_same_splits(store, table):

@@ -1,14 +1,14 @@
 """Every cell is run once, whatever happens in between."""
 
-import math
+import dataclasses
 
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
 from echelon.reproduction import ReproductionError, ResultStore, make_plan, read_table, run, runner
-from echelon.reproduction import models as registry
 from echelon.reproduction import protocol as rules
+from echelon.reproduction.models import registry
 from echelon.reproduction.protocol import Dataset, draw_split
 
 
@@ -158,9 +158,54 @@ def test_paper_tunes_on_every_split_with_its_own_seed(tiny, table, tmp_path, mon
     store = ResultStore(tmp_path, "tiny")
     list(run(make_plan(table, sets=["one"], models=["NEAR"], effort="paper"), store))
     assert tiny.fits == 4 * (2 * 2 + 1)
-    assert [problem.seed for problem in seen] == [0, 1, 2, 3]
-    assert seen[0].classes == (1, 2, 3)
+    problems = [problem for problem in seen if problem.classes == (1, 2, 3)]
+    assert [problem.seed for problem in problems] == [0, 1, 2, 3]
     assert {cell.key.split for cell in store} == {0, 1, 2, 3}
+
+
+def test_a_model_with_nothing_to_tune_is_measured_once_for_all_efforts(tiny, table, tmp_path):
+    store = ResultStore(tmp_path, "tiny")
+    steps = [s.step for s in run(make_plan(table, models=["NEAR"], effort="quick"), store)]
+    assert "tuning" not in steps and tiny.fits == 8
+    assert {(c.key.effort, c.key.split) for c in store} == {("any", split) for split in range(4)}
+    assert list(run(make_plan(table, models=["NEAR"], effort="paper"), store)) == []
+    assert tiny.fits == 8
+
+
+def test_one_fit_gives_the_errors_of_both_parts(tiny, table, tmp_path):
+    both = dataclasses.replace(table, measures=("training_absolute", "absolute"))
+    store = ResultStore(tmp_path, "tiny")
+    list(run(make_plan(both, sets=["one"], models=["FAR"], splits=2), store))
+    assert tiny.fits == 2
+    data = runner.load("one", table.protocol)
+    for cell in store:
+        split = draw_split(data, 20, seed=0, index=cell.key.split)
+        fitted = tiny(shift=0.5).fit(split.X_train, split.y_train)
+        assert cell.errors == {
+            "training_absolute": np.mean(np.abs(fitted.predict(split.X_train) - split.y_train)),
+            "absolute": np.mean(np.abs(fitted.predict(split.X_test) - split.y_test)),
+        }
+
+
+def test_a_part_that_no_measure_is_of_is_not_predicted(tiny, table, tmp_path, monkeypatch):
+    seen = []
+
+    class Recorder(tiny):
+        def predict(self, X):
+            seen.append(len(X))
+            return super().predict(X)
+
+    monkeypatch.setitem(registry._MODELS, "NEAR", registry.Model("NEAR", lambda _: Recorder()))
+    plan = make_plan(table, sets=["one"], models=["NEAR"], splits=1)
+    list(run(plan, ResultStore(tmp_path, "tiny")))
+    assert seen == [10]
+
+
+def test_a_column_of_another_table_is_not_run_here(tiny, table):
+    shared = dataclasses.replace(table, measured_under={"FAR": "other"})
+    assert [model.name for model in make_plan(shared).models] == ["NEAR"]
+    with pytest.raises(ReproductionError, match="FAR of tiny is measured under other; run it th"):
+        make_plan(shared, models=["NEAR", "FAR"])
 
 
 def test_results_do_not_depend_on_jobs(tmp_path, monkeypatch):
@@ -187,6 +232,7 @@ def test_results_do_not_depend_on_jobs(tmp_path, monkeypatch):
     [
         ({"sets": ["six"]}, "no data set 'six'"),
         ({"models": ["SIX"]}, "no model 'SIX'; there are FAR, NEAR"),
+        ({"models": ["UNBUILT"]}, "UNBUILT of tiny is published only: it has no model yet"),
         ({"splits": 0}, "splits must be at least 1; found 0"),
         ({"effort": "huge"}, "effort must be one of quick, paper; found 'huge'"),
     ],
@@ -205,36 +251,3 @@ def test_a_table_without_models(tiny, table, monkeypatch):
 def test_registering_twice_is_an_error(tiny):
     with pytest.raises(ValueError, match="registered already"):
         registry.register_model("NEAR")(lambda problem: None)
-
-
-def test_svr_grid_is_the_papers():
-    search = registry.rounded_svr(registry.Problem((1, 2), 0))
-    assert search.estimator.regressor.epsilon == 0.1
-    exponents = np.log10(search.param_grid["regressor__C"])
-    np.testing.assert_allclose(exponents, np.arange(-3, 4))
-    kappa = 2.0 * search.param_grid["regressor__gamma"]
-    np.testing.assert_allclose(np.log10(kappa), np.arange(-3, 4), atol=1e-12)
-    assert (search.fine_points, search.fine_step) == (9, 0.2)
-    assert search.cv.get_n_splits() == 5 and math.isclose(search.estimator.regressor.tol, 1e-3)
-
-
-@pytest.mark.parametrize(
-    ("name", "constraints"), [("SLA", "none"), ("EXC", "explicit"), ("IMC", "implicit")]
-)
-def test_the_machines_of_the_tables(name, constraints):
-    search = registry.get_model(name).build(registry.Problem((1, 2, 3), 4))
-    machine = search.estimator
-    assert machine.constraints == constraints and machine.kernel == "rbf"
-    assert machine.tol == 1e-3 and machine.classes == (1, 2, 3)
-    np.testing.assert_allclose(np.log10(search.param_grid["C"]), np.arange(-3, 4))
-    np.testing.assert_allclose(
-        np.log10(2.0 * search.param_grid["gamma"]), np.arange(-3, 4), atol=1e-12
-    )
-    assert search.cv.random_state == 4
-    fitted = registry.fixed(name, registry.Problem((1, 2, 3), 4), C=2.0, kappa=0.5)
-    assert (fitted.C, fitted.gamma, fitted.constraints) == (2.0, 0.25, constraints)
-
-
-def test_fixed_reaches_the_regressor_within():
-    model = registry.fixed("SVR", registry.Problem((1, 2), 0), C=100.0, kappa=1.0)
-    assert (model.regressor.C, model.regressor.gamma) == (100.0, 0.5)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from echelon.metrics.comparison import Summary, corrected_resampled_t_test
-from echelon.reproduction.published import Figure
-from echelon.reproduction.verdicts import LEVEL, against_published, between_models
+from echelon.reproduction.published import Figure, Tolerance
+from echelon.reproduction.verdicts import LEVEL, against_published, between_models, is_within
 
 errors = st.lists(st.floats(0.0, 3.0, width=32), min_size=2, max_size=30)
 
@@ -44,6 +44,25 @@ def test_a_published_standard_error_is_not_divided_again():
     by_sd = against_published(ours, Figure("", 0.9, 0.2), "sd", 16)
     by_se = against_published(ours, Figure("", 0.9, 0.05), "se", 16)
     assert by_sd.p == pytest.approx(by_se.p)
+
+
+@pytest.mark.parametrize(
+    ("ours", "spread", "kind", "expected"),
+    [
+        (0.10, 0.03, "se", True),  # far better
+        (0.96, 0.03, "se", True),  # two standard errors
+        (0.97, 0.03, "se", False),
+        (0.92, 0.00, "se", True),  # the least amount
+        (0.93, 0.00, "se", False),
+        (0.92, None, "none", True),
+        (0.93, None, "none", False),
+        (0.94, 0.08, "sd", True),  # 0.08 / √16 is the standard error
+        (0.95, 0.08, "sd", False),
+    ],
+)
+def test_tolerance(ours, spread, kind, expected):
+    figure = Figure("", 0.90, spread)
+    assert is_within(Summary.of([ours]), figure, kind, 16, Tolerance(2, 0.02)) is expected
 
 
 def test_words():

@@ -17,8 +17,9 @@ from .failures import UsageError, one_sentence
 
 if TYPE_CHECKING:
     from echelon.reproduction.published import Table
+    from echelon.reproduction.rows import Duel, Row, Tally
     from echelon.reproduction.runner import Plan, Progress
-    from echelon.reproduction.store import ResultStore
+    from echelon.reproduction.store import Cell, ResultStore
 
 INTERRUPTED = 130
 
@@ -43,7 +44,8 @@ def reproduce(
         str,
         typer.Option(
             help="'paper' tunes on every split; 'quick' tunes once per data set, on at most 1,000 "
-            "training rows of the first, and draws plots from fewer measurements."
+            "training rows of the first, and draws plots from fewer measurements. Models with "
+            "nothing to tune are measured once for both."
         ),
     ] = "quick",
     jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = 1,
@@ -96,17 +98,19 @@ def reproduce(
 def _reproduce(name: str, request: dict[str, Any], out: Path | None, write: Path | None) -> bool:
     """Run, print and write; False if the run was interrupted."""
     from echelon._files import write_whole
-    from echelon.reproduction import ResultStore, make_plan, markdown_page, read_table
+    from echelon.reproduction import ResultStore, gather, make_plan, markdown_page, read_table
     from echelon.reproduction.store import default_folder
 
     plan = make_plan(read_table(name), **request)
-    store = ResultStore(out or default_folder(), name)
+    folder = out or default_folder()
+    store = ResultStore(folder, name)
     finished = _run_with_progress(plan, store)
-    _print_results(plan.table, store, plan.effort)
+    cells = gather(plan.table, folder)
+    _print_results(plan.table, cells, plan.effort)
     typer.echo(f"Results: {store.path}")
     if write is not None:
         page = write / f"{name}.md"
-        write_whole(page, markdown_page(plan.table, store).encode("utf-8"))
+        write_whole(page, markdown_page(plan.table, cells).encode("utf-8"))
         typer.echo(f"Page: {page}")
     return finished
 
@@ -227,24 +231,43 @@ def _print_plots() -> None:
     Console().print(grid)
 
 
-def _print_results(table: Table, store: ResultStore, effort: str) -> None:
+def _print_results(table: Table, kept: list[Cell], effort: str) -> None:
     from echelon.reproduction.measures import MEASURES
-    from echelon.reproduction.rendering import DUEL_HEADINGS, ROW_HEADINGS, duel_cells, row_cells
-    from echelon.reproduction.rows import current, make_duels, make_rows
+    from echelon.reproduction.rows import current, make_duels, make_rows, make_tallies
 
-    cells = current(store, table, effort)
+    cells = current(kept, table, effort)
     rows, duels = make_rows(table, cells), make_duels(table, cells)
-    console = Console()
     for measure in table.measures:
-        heading = MEASURES[measure].heading
-        grid = _grid(*ROW_HEADINGS, "s/split", title=f"{table.source}, {heading}")
-        for row in rows:
-            if row.measure == measure:
-                grid.add_row(*row_cells(row), f"{row.seconds:.2f}")
-        console.print(grid)
-        against = [duel_cells(duel) for duel in duels if duel.measure == measure]
-        if against:
-            grid = _grid(*DUEL_HEADINGS, title="Our models on the same splits")
-            for line in against:
-                grid.add_row(*line)
-            console.print(grid)
+        _print_rows(table, MEASURES[measure].heading, [r for r in rows if r.measure == measure])
+        _print_tallies([tally for tally in make_tallies(rows) if tally.measure == measure])
+        _print_duels([duel for duel in duels if duel.measure == measure])
+
+
+def _print_rows(table: Table, heading: str, rows: list[Row]) -> None:
+    from echelon.reproduction.rendering import row_cells, row_headings
+
+    grid = _grid(*row_headings(table), "s/split", title=f"{table.source}, {heading}")
+    for row in rows:
+        grid.add_row(*row_cells(table, row), "–" if row.seconds is None else f"{row.seconds:.2f}")
+    Console().print(grid)
+
+
+def _print_tallies(tallies: list[Tally]) -> None:
+    from echelon.reproduction.rendering import TALLY_HEADINGS, tally_cells
+
+    if tallies:
+        typer.echo("Data sets on which ours is within the published figure:")
+        grid = _grid(*TALLY_HEADINGS)
+        for tally in tallies:
+            grid.add_row(*tally_cells(tally))
+        Console().print(grid)
+
+
+def _print_duels(duels: list[Duel]) -> None:
+    from echelon.reproduction.rendering import DUEL_HEADINGS, duel_cells
+
+    if duels:
+        grid = _grid(*DUEL_HEADINGS, title="Our models on the same splits")
+        for duel in duels:
+            grid.add_row(*duel_cells(duel))
+        Console().print(grid)

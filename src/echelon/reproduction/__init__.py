@@ -1,9 +1,9 @@
 """Published tables and plots measured again: the harness behind ``echelon reproduce``.
 
 Rooms: `published` (the figures, as TOML in ``tables/``), `protocol` (labels, splits, scaling),
-`models` (a registered builder per column), `measures`, `runner` (what is left to run), `store`
-(finished cells), `verdicts` (tests), `rows` and `rendering` (what is shown), `plots` (published
-plots, measured and drawn).
+`models` (a registered builder per column, by family), `measures`, `runner` (what is left to run),
+`store` (finished cells), `verdicts` (tests), `rows` and `rendering` (what is shown), `plots`
+(published plots, measured and drawn).
 
 A new table is a TOML file in ``tables/``; a new model is a builder under `register_model`; a new
 plot is a TOML file in ``plots/``.
@@ -15,12 +15,13 @@ from .published import list_tables, read_table
 from .rendering import markdown_page
 from .rows import make_duels, make_rows
 from .runner import make_plan, run
-from .store import ResultStore
+from .store import ResultStore, gather
 
 __all__ = [
     "Problem",
     "ReproductionError",
     "ResultStore",
+    "gather",
     "list_models",
     "list_tables",
     "make_duels",

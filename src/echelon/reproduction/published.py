@@ -1,7 +1,12 @@
 """Published tables as data: TOML files beside this module, one per table, figures as printed.
 
 A file states where the figures come from, what the number after ± is, the protocol, and for
-every data set and measure one figure per column. A column is a model's name in `models`.
+every data set and measure one figure per column. A column is a model's name in `models`, or any
+other name where the figures are published only.
+
+A file may also state a ``tolerance`` (when ours is called within the published figure), ``notes``
+for the page, and ``measured_under``: columns whose cells are those of another table with the same
+protocol and sizes, so that one fit serves both.
 """
 
 from __future__ import annotations
@@ -9,7 +14,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
@@ -39,6 +44,14 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Tolerance:
+    """How much above a published mean still agrees with it: the larger of the two."""
+
+    standard_errors: float
+    least: float
+
+
+@dataclass(frozen=True)
 class PublishedSet:
     """A row of a table: the data set, its sizes as printed, and figures[measure][column]."""
 
@@ -63,6 +76,13 @@ class Table:
     measures: tuple[str, ...]
     protocol: Protocol
     sets: Mapping[str, PublishedSet]
+    tolerance: Tolerance | None = None
+    notes: tuple[str, ...] = ()
+    measured_under: Mapping[str, str] = field(default_factory=dict)
+
+    def home(self, column: str) -> str:
+        """Name of the table that the cells of a column are kept under."""
+        return self.measured_under.get(column, self.name)
 
     def figure(self, set_name: str, measure: str, column: str) -> Figure | None:
         """The published figure, or None where the table has none."""
@@ -84,7 +104,7 @@ def list_tables() -> list[str]:
     Examples
     --------
     >>> list_tables()
-    ['ck07-table1', 'ck07-table2']
+    ['ck07-table1', 'ck07-table2', 'dk09-table3', 'll09-tables1-2']
     """
     folder = resources.files(__package__) / "tables"
     return sorted(
@@ -118,6 +138,7 @@ def parse_table(name: str, content: Mapping[str, Any]) -> Table:
             f"spread of {name} must be one of {', '.join(SPREADS)}; found {content['spread']!r}."
         )
     measures = tuple(content["measures"])
+    tolerance = content.get("tolerance")
     return Table(
         name=name,
         title=content["title"],
@@ -128,6 +149,9 @@ def parse_table(name: str, content: Mapping[str, Any]) -> Table:
         measures=measures,
         protocol=Protocol(**content["protocol"]),
         sets={key: _parse_set(key, entry, measures) for key, entry in content["sets"].items()},
+        tolerance=None if tolerance is None else Tolerance(**tolerance),
+        notes=tuple(content.get("notes", ())),
+        measured_under=content.get("measured_under", {}),
     )
 
 

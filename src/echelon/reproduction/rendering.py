@@ -9,17 +9,18 @@ from echelon.metrics.comparison import Summary
 
 from .markdown import markdown_table
 from .measures import MEASURES
-from .models import get_model
+from .models import get_model, list_models
 from .protocol import QUICK_ROWS
-from .published import Table
-from .rows import Duel, Row, current, make_duels, make_rows
+from .published import Table, Tolerance
+from .rows import Duel, Row, Tally, current, make_duels, make_rows, make_tallies
 from .runner import EFFORTS
-from .store import Cell
+from .store import ANY_EFFORT, Cell
 from .verdicts import LEVEL, Verdict
 
-ROW_HEADINGS = ("Data set", "Model", "Published", "Ours", "SE", "n", "Verdict", "p")
 DUEL_HEADINGS = ("Data set", "Models", "Difference", "SE", "n", "Verdict", "p")
+TALLY_HEADINGS = ("Model", "Within", "Not within")
 
+_ROW_HEADINGS = ("Data set", "Model", "Published", "Ours", "SE", "n", "Verdict", "p")
 _SPREADS = {
     "sd": "mean ± standard deviation",
     "se": "mean ± standard error",
@@ -31,18 +32,25 @@ _QUICK = (
     f"{QUICK_ROWS:,} rows. Rows of that part are test rows of the other splits, so these figures "
     "can be optimistic{but}: a first look, not a claim."
 )
+_UNTUNED = "Nothing to tune, and so the same under every effort"
+_PUBLISHED_ONLY = "published only; no model is registered under this name."
 
 
-def row_cells(row: Row) -> list[str]:
-    """Text of a row, a string for each of `ROW_HEADINGS`."""
+def row_headings(table: Table) -> tuple[str, ...]:
+    """Headings of the rows of a table."""
+    return _ROW_HEADINGS if table.tolerance is None else (*_ROW_HEADINGS, "Within")
+
+
+def row_cells(table: Table, row: Row) -> list[str]:
+    """Text of a row, a string for each of `row_headings`."""
+    within = {None: "–", True: "yes", False: "no"}[row.within]
     return [
         row.entry.label,
         row.model,
         row.published.printed if row.published else "–",
-        _mean_and_spread(row.ours),
-        _number(row.ours.se, 4),
-        str(row.ours.n),
+        *_measured(row.ours),
         *_verdict(row.verdict),
+        *([] if table.tolerance is None else [within]),
     ]
 
 
@@ -56,6 +64,12 @@ def duel_cells(duel: Duel) -> list[str]:
         str(duel.difference.n),
         *_verdict(duel.verdict),
     ]
+
+
+def tally_cells(tally: Tally) -> list[str]:
+    """Text of a count of agreements, a string for each of `TALLY_HEADINGS`."""
+    figures = len(tally.within) + len(tally.beyond)
+    return [tally.model, f"{len(tally.within)} of {figures}", ", ".join(tally.beyond) or "–"]
 
 
 def markdown_page(table: Table, cells: Iterable[Cell]) -> str:
@@ -73,24 +87,47 @@ def markdown_page(table: Table, cells: Iterable[Cell]) -> str:
         f"{LEVEL} and two-sided p; lower errors are better.",
         "",
     ]
-    for effort in reversed(EFFORTS):
-        measured = current(cells, table, effort)
-        if measured:
-            lines += _effort_section(table, effort, measured)
+    if table.tolerance is not None:
+        lines += [_describe_tolerance(table.tolerance), ""]
+    for note in table.notes:
+        lines += [note, ""]
+    for effort in _efforts(table, cells):
+        lines += _section(table, effort, current(cells, table, effort))
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _effort_section(table: Table, effort: str, cells: list[Cell]) -> list[str]:
+def _efforts(table: Table, cells: list[Cell]) -> list[str]:
+    """Efforts with a section: those of tuned cells, or one of its own if nothing is tuned."""
+    tuned = {
+        cell.key.effort
+        for effort in EFFORTS
+        for cell in current(cells, table, effort)
+        if cell.key.effort != ANY_EFFORT
+    }
+    if tuned:
+        return [effort for effort in reversed(EFFORTS) if effort in tuned]
+    return [ANY_EFFORT] if current(cells, table, ANY_EFFORT) else []
+
+
+def _section(table: Table, effort: str, cells: list[Cell]) -> list[str]:
+    heading = "Measured" if effort == ANY_EFFORT else f"Effort `{effort}`"
+    lines = [f"## {heading}", "", " ".join(_tuning(table, effort, cells)), ""]
+    lines += ["```console", *(f"$ {text}" for text in _commands(table, cells)), "```", ""]
     models = sorted({cell.key.model for cell in cells})
-    lines = [f"## Effort `{effort}`", "", _tuning(table, effort, cells), ""]
-    lines += ["```console", f"$ {_command(table, effort, cells)}", "```", ""]
     lines += [f"- {name}: {get_model(name).about}" for name in models]
+    unbuilt = [name for name in table.columns if name not in list_models()]
+    lines += [f"- {name}: {_PUBLISHED_ONLY}" for name in unbuilt]
     lines += [f"- computed with {text}" for text in _versions(cells)]
     rows, duels = make_rows(table, cells), make_duels(table, cells)
+    tallies = make_tallies(rows)
     for measure in table.measures:
         lines += ["", f"### {MEASURES[measure].heading}", ""]
-        shown = [row_cells(row) for row in rows if row.measure == measure]
-        lines += markdown_table(ROW_HEADINGS, shown)
+        shown = [row_cells(table, row) for row in rows if row.measure == measure]
+        lines += markdown_table(row_headings(table), shown)
+        counts = [tally_cells(tally) for tally in tallies if tally.measure == measure]
+        if counts:
+            lines += ["", "Data sets on which ours is within the published figure, as above:", ""]
+            lines += markdown_table(TALLY_HEADINGS, counts)
         against = [duel_cells(duel) for duel in duels if duel.measure == measure]
         if against:
             lines += [
@@ -103,25 +140,50 @@ def _effort_section(table: Table, effort: str, cells: list[Cell]) -> list[str]:
     return [*lines, ""]
 
 
-def _tuning(table: Table, effort: str, cells: list[Cell]) -> str:
+def _describe_tolerance(tolerance: Tolerance) -> str:
+    return (
+        "Within: whether ours is lower than the published mean, or higher by no more than "
+        f"{tolerance.standard_errors:g} published standard errors or {tolerance.least:g}, the "
+        "larger of both."
+    )
+
+
+def _tuning(table: Table, effort: str, cells: list[Cell]) -> list[str]:
+    tuned = {cell.key.set for cell in cells if cell.key.effort != ANY_EFFORT}
+    texts = []
     if effort == "paper":
-        return _PAPER
-    measured = {cell.key.set for cell in cells}
-    large = [
-        entry.label
-        for entry in table.sets.values()
-        if entry.name in measured and entry.training > QUICK_ROWS
-    ]
-    but = f"; those of {', '.join(large)}, tuned on fewer rows than are fitted, can be worse"
-    return _QUICK.format(but=but if large else "")
+        texts.append(_PAPER)
+    elif effort == "quick":
+        large = [
+            entry.label
+            for entry in table.sets.values()
+            if entry.name in tuned and entry.training > QUICK_ROWS
+        ]
+        but = f"; those of {', '.join(large)}, tuned on fewer rows than are fitted, can be worse"
+        texts.append(_QUICK.format(but=but if large else ""))
+    untuned = sorted({cell.key.model for cell in cells if cell.key.effort == ANY_EFFORT})
+    if untuned:
+        texts.append(f"{_UNTUNED}: {', '.join(untuned)}.")
+    return texts
 
 
-def _command(table: Table, effort: str, cells: list[Cell]) -> str:
+def _commands(table: Table, cells: list[Cell]) -> list[str]:
+    """A command for the table itself, and one for each table that it has columns from."""
+    homes = dict.fromkeys([table.name, *table.measured_under.values()])
+    groups = [(home, [cell for cell in cells if cell.key.table == home]) for home in homes]
+    return [_command(table, home, group) for home, group in groups if group]
+
+
+def _command(table: Table, home: str, cells: list[Cell]) -> str:
+    text = f"echelon reproduce {home}"
+    if home != table.name:
+        text += f" --models {','.join(sorted({cell.key.model for cell in cells}))}"
     measured = {cell.key.set for cell in cells}
-    sets = [name for name in table.sets if name in measured]
-    chosen = "" if len(sets) == len(table.sets) else f" --sets {','.join(sets)}"
-    splits = 1 + max(cell.key.split for cell in cells)
-    return f"echelon reproduce {table.name}{chosen} --splits {splits} --effort {effort}"
+    if len(measured) < len(table.sets):
+        text += f" --sets {','.join(name for name in table.sets if name in measured)}"
+    text += f" --splits {1 + max(cell.key.split for cell in cells)}"
+    efforts = {cell.key.effort for cell in cells} - {ANY_EFFORT}
+    return text + "".join(f" --effort {effort}" for effort in efforts)
 
 
 def _versions(cells: list[Cell]) -> list[str]:
@@ -129,10 +191,14 @@ def _versions(cells: list[Cell]) -> list[str]:
     return sorted(texts)
 
 
-def _mean_and_spread(summary: Summary) -> str:
-    if math.isnan(summary.sd):
-        return _number(summary.mean, 3)
-    return f"{summary.mean:.3f} ± {summary.sd:.3f}"
+def _measured(summary: Summary | None) -> list[str]:
+    """Mean and spread, standard error, number of splits."""
+    if summary is None:
+        return ["not measured", "–", "–"]
+    mean = _number(summary.mean, 3)
+    if not math.isnan(summary.sd):
+        mean += f" ± {summary.sd:.3f}"
+    return [mean, _number(summary.se, 4), str(summary.n)]
 
 
 def _number(value: float, digits: int) -> str:

@@ -8,24 +8,31 @@ from itertools import combinations
 
 from echelon.metrics.comparison import Summary
 
+from .measures import MEASURES
 from .models import get_model, list_models
 from .protocol import PROTOCOL_VERSION
 from .published import Figure, PublishedSet, Table
-from .store import TUNING_SPLIT, Cell
-from .verdicts import Verdict, against_published, between_models
+from .store import ANY_EFFORT, TUNING_SPLIT, Cell
+from .verdicts import Verdict, against_published, between_models, is_within
 
 
 @dataclass(frozen=True)
 class Row:
-    """One model on one data set by one measure; `verdict` is against the published figure."""
+    """One model on one data set by one measure.
+
+    `verdict` is against the published figure, and `within` is whether ours agrees with it by the
+    table's tolerance; both are None where there is nothing to compare. `ours` is None where the
+    figure is published only.
+    """
 
     entry: PublishedSet
     model: str
     measure: str
     published: Figure | None
-    ours: Summary
-    verdict: Verdict | None
-    seconds: float
+    ours: Summary | None = None
+    verdict: Verdict | None = None
+    within: bool | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -40,14 +47,27 @@ class Duel:
     verdict: Verdict
 
 
+@dataclass(frozen=True)
+class Tally:
+    """Data sets on which a model is within the tolerance by a measure, and those on which not."""
+
+    measure: str
+    model: str
+    within: tuple[str, ...]
+    beyond: tuple[str, ...]
+
+
 def current(cells: Iterable[Cell], table: Table, effort: str) -> list[Cell]:
-    """Cells of a table and effort, tunings left out, that today's code would not measure anew."""
+    """Cells of a table and effort, tunings left out, that today's code would not measure anew.
+
+    Cells of models that have nothing to tune belong to every effort.
+    """
     known = set(list_models())
     return [
         cell
         for cell in cells
-        if cell.key.table == table.name
-        and cell.key.effort == effort
+        if cell.key.table == table.home(cell.key.model)
+        and cell.key.effort in (effort, ANY_EFFORT)
         and cell.key.split != TUNING_SPLIT
         and cell.key.protocol == PROTOCOL_VERSION
         and cell.key.model in known
@@ -57,21 +77,48 @@ def current(cells: Iterable[Cell], table: Table, effort: str) -> list[Cell]:
 
 
 def make_rows(table: Table, cells: list[Cell]) -> list[Row]:
-    """Rows in the order measure, data set, column of the table."""
+    """Rows in the order measure, data set, column of the table.
+
+    A data set of which anything was measured has all its published figures, and a row without
+    ours where that column was not measured.
+    """
+    measured = {cell.key.set for cell in cells}
     return [
         row
         for measure in table.measures
         for entry in table.sets.values()
-        for model in _models(table, cells)
+        if entry.name in measured
+        for model in (*table.columns, *_extra_models(table, cells))
         for row in _row(table, entry, model, measure, _select(cells, entry, model))
     ]
 
 
+def make_tallies(rows: list[Row]) -> list[Tally]:
+    """How often each model is within the tolerance, by measure; none without a tolerance."""
+    judged: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row.within is not None:
+            judged.setdefault((row.measure, row.model), []).append(row)
+    return [
+        Tally(
+            measure,
+            model,
+            tuple(row.entry.label for row in group if row.within),
+            tuple(row.entry.label for row in group if not row.within),
+        )
+        for (measure, model), group in judged.items()
+    ]
+
+
 def make_duels(table: Table, cells: list[Cell]) -> list[Duel]:
-    """Comparisons of every two models on the splits that both have, two splits at least."""
+    """Comparisons of every two models on the splits that both have, two splits at least.
+
+    Only of measures on the test part, which the corrected test is for.
+    """
     return [
         duel
         for measure in table.measures
+        if MEASURES[measure].part == "test"
         for entry in table.sets.values()
         for first, second in combinations(_models(table, cells), 2)
         for duel in _duel(entry, measure, first, second, cells)
@@ -80,7 +127,12 @@ def make_duels(table: Table, cells: list[Cell]) -> list[Duel]:
 
 def _models(table: Table, cells: list[Cell]) -> list[str]:
     found = {cell.key.model for cell in cells}
-    return [m for m in table.columns if m in found] + sorted(found - set(table.columns))
+    return [m for m in table.columns if m in found] + _extra_models(table, cells)
+
+
+def _extra_models(table: Table, cells: list[Cell]) -> list[str]:
+    """Measured models that are no column of the table."""
+    return sorted({cell.key.model for cell in cells} - set(table.columns))
 
 
 def _select(cells: list[Cell], entry: PublishedSet, model: str) -> list[Cell]:
@@ -93,15 +145,19 @@ def _select(cells: list[Cell], entry: PublishedSet, model: str) -> list[Cell]:
 def _row(
     table: Table, entry: PublishedSet, model: str, measure: str, cells: list[Cell]
 ) -> Iterator[Row]:
+    figure = table.figure(entry.name, measure, model)
     if not cells:
+        if figure is not None:
+            yield Row(entry, model, measure, figure)
         return
     ours = Summary.of([cell.errors[measure] for cell in cells])
-    figure = table.figure(entry.name, measure, model)
-    verdict = None
+    verdict = within = None
     if figure is not None:
         verdict = against_published(ours, figure, table.spread, table.trials)
+        if table.tolerance is not None:
+            within = is_within(ours, figure, table.spread, table.trials, table.tolerance)
     seconds = sum(cell.seconds for cell in cells) / len(cells)
-    yield Row(entry, model, measure, figure, ours, verdict, seconds)
+    yield Row(entry, model, measure, figure, ours, verdict, within, seconds)
 
 
 def _duel(

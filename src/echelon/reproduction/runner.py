@@ -12,14 +12,13 @@ from typing import Any
 import sklearn
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.model_selection._search import BaseSearchCV
 
 from .errors import ReproductionError
 from .measures import measure_all
 from .models import Model, Problem, get_model, list_models
 from .protocol import Dataset, Split, draw_split, load, tuning_part
 from .published import PublishedSet, Table
-from .store import TUNING_SPLIT, Cell, CellKey, ResultStore
+from .store import ANY_EFFORT, TUNING_SPLIT, Cell, CellKey, ResultStore
 
 EFFORTS = ("quick", "paper")
 
@@ -37,7 +36,8 @@ class Plan:
     effort : {"quick", "paper"}
         "paper" tunes on the training part of every split; "quick" tunes once per data set, on
         the training part of the first split, or `protocol.QUICK_ROWS` rows of it where it has
-        more, and uses these parameters on all splits.
+        more, and uses these parameters on all splits. A model with nothing to tune is measured
+        once for both.
     jobs : int
         Processes; results do not depend on it.
     """
@@ -51,7 +51,8 @@ class Plan:
 
     def key(self, entry: PublishedSet, model: Model, split: int) -> CellKey:
         """Key of a cell of this plan."""
-        return CellKey(self.table.name, entry.name, model.name, model.revision, self.effort, split)
+        effort = self.effort if model.tuned else ANY_EFFORT
+        return CellKey(self.table.name, entry.name, model.name, model.revision, effort, split)
 
     def cells(self) -> list[CellKey]:
         """Keys of all cells of this plan, tunings not counted."""
@@ -90,11 +91,27 @@ def make_plan(
     splits = table.trials if splits is None else splits
     if splits < 1:
         raise ReproductionError(f"splits must be at least 1; found {splits}.")
-    names = [name for name in table.columns if name in list_models()] if models is None else models
+    chosen = _choose_models(table, models)
+    return Plan(table, table.select(sets), chosen, splits, effort, jobs)
+
+
+def _choose_models(table: Table, models: list[str] | None) -> list[Model]:
+    known = list_models()
+    own = [name for name in table.columns if name not in table.measured_under]
+    names = [name for name in own if name in known] if models is None else models
     if not names:
         raise ReproductionError(f"No column of {table.name} has a model yet.")
-    chosen = [get_model(name) for name in names]
-    return Plan(table, table.select(sets), chosen, splits, effort, jobs)
+    for name in names:
+        if name in table.measured_under:
+            raise ReproductionError(
+                f"{name} of {table.name} is measured under {table.measured_under[name]}; "
+                "run it there."
+            )
+        if name in table.columns and name not in known:
+            raise ReproductionError(
+                f"{name} of {table.name} is published only: it has no model yet."
+            )
+    return [get_model(name) for name in names]
 
 
 def run(plan: Plan, store: ResultStore) -> Iterator[Progress]:
@@ -140,7 +157,7 @@ def _run_group(
 ) -> Iterator[_Step]:
     """The missing splits of one data set and model."""
     parameters = None
-    if plan.effort == "quick":
+    if plan.effort == "quick" and model.tuned:
         key = plan.key(entry, model, TUNING_SPLIT)
         if key not in store:
             yield _Step("tuning")
@@ -159,14 +176,10 @@ def _run_group(
 
 
 def _tune(key: CellKey, model: Model, split: Split, problem: Problem) -> Cell:
-    """Tune a model on one training part; a model without tuning has no parameters."""
+    """Tune a model on one training part."""
     start = time.perf_counter()
-    estimator = model.build(problem)
-    parameters = {}
-    if isinstance(estimator, BaseSearchCV):
-        estimator.set_params(refit=False).fit(split.X_train, split.y_train)
-        parameters = estimator.best_params_
-    return Cell(key, {}, parameters, time.perf_counter() - start, versions())
+    search = model.build(problem).set_params(refit=False).fit(split.X_train, split.y_train)
+    return Cell(key, {}, search.best_params_, time.perf_counter() - start, versions())
 
 
 def _run_cell(
@@ -181,11 +194,10 @@ def _run_cell(
     start = time.perf_counter()
     split = draw_split(data, entry.training, seed=plan.table.protocol.seed, index=index)
     estimator = model.build(Problem(data.classes, index))
-    if parameters is not None and isinstance(estimator, BaseSearchCV):
+    if parameters is not None:
         estimator = clone(estimator.estimator).set_params(**parameters)
     estimator.fit(split.X_train, split.y_train)
-    predicted = estimator.predict(split.X_test)
-    errors = measure_all(plan.table.measures, split.y_test, predicted, data.classes)
+    errors = measure_all(plan.table.measures, estimator, split, data.classes)
     used = getattr(estimator, "best_params_", parameters) or {}
     seconds = time.perf_counter() - start
     return Cell(plan.key(entry, model, index), errors, used, seconds, versions())

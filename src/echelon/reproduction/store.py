@@ -17,8 +17,11 @@ from echelon._files import cache_folder
 
 from .errors import ReproductionError
 from .protocol import PROTOCOL_VERSION
+from .published import Table
 
 TUNING_SPLIT = -1
+#: Effort of the cells of a model that has nothing to tune.
+ANY_EFFORT = "any"
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Cell:
     key : CellKey
         With split −1 the cell is the tuning that all splits of the effort "quick" share.
     errors : dict
-        Measure -> value on the test part; empty for a tuning.
+        Measure -> value; empty for a tuning.
     parameters : dict
         Tuned parameters; empty for a model without tuning.
     seconds : float
@@ -115,6 +118,12 @@ class ResultStore:
             if not content.endswith(b"\n"):
                 os.truncate(self.path, content.rfind(b"\n") + 1)
         self._tail_checked = True
+
+
+def gather(table: Table, folder: Path | str) -> list[Cell]:
+    """All finished cells of a table, those that it shares with other tables among them."""
+    homes = dict.fromkeys([table.name, *table.measured_under.values()])
+    return [cell for home in homes for cell in ResultStore(folder, home)]
 
 
 def default_folder() -> Path:

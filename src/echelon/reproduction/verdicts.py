@@ -5,6 +5,9 @@ trials. Both are means over random splits of the same data set, so the test asks
 procedures differ in mean error on that data set. Where the paper prints no spread, its mean is
 taken as exact (one-sample t test), which calls more differences real.
 
+Does a measured error agree with a published mean within a stated tolerance? It does if it is lower,
+or higher by no more than so many published standard errors or a least amount, the larger of both.
+
 Between two of our own models on the same splits: the corrected resampled t test.
 """
 
@@ -16,7 +19,7 @@ from dataclasses import dataclass
 
 from echelon.metrics.comparison import Summary, corrected_resampled_t_test, two_sided_p
 
-from .published import Figure
+from .published import Figure, Tolerance
 
 LEVEL = 0.05
 
@@ -41,15 +44,32 @@ def against_published(ours: Summary, figure: Figure, spread: str, trials: int) -
     trials : int
         Number of trials behind the published mean.
     """
-    theirs = 0.0
-    if figure.spread is not None and spread != "none":
-        theirs = figure.spread / (1.0 if spread == "se" else math.sqrt(trials))
+    theirs = published_se(figure, spread, trials)
     # Welch and Satterthwaite; with no published spread this is the one-sample test on n − 1.
     variance = ours.se**2 + theirs**2
     denominator = ours.se**4 / max(ours.n - 1, 1) + theirs**4 / max(trials - 1, 1)
     freedom = variance**2 / denominator if denominator > 0 else math.inf
     difference = ours.mean - figure.mean
     return _judge(difference, two_sided_p(difference, math.sqrt(variance), freedom))
+
+
+def published_se(figure: Figure, spread: str, trials: int) -> float:
+    """Standard error of a published mean; zero where no spread is printed."""
+    if figure.spread is None or spread == "none":
+        return 0.0
+    return figure.spread / (1.0 if spread == "se" else math.sqrt(trials))
+
+
+def is_within(
+    ours: Summary, figure: Figure, spread: str, trials: int, tolerance: Tolerance
+) -> bool:
+    """Whether ours is lower than a published mean, or higher by no more than the tolerance.
+
+    The other parameters are those of `against_published`.
+    """
+    margin = max(tolerance.standard_errors * published_se(figure, spread, trials), tolerance.least)
+    # Means of printed decimals: a sum that is equal on paper must not fail by a rounding.
+    return ours.mean - figure.mean <= margin + 1e-9
 
 
 def between_models(

@@ -1,7 +1,7 @@
 """Published plots measured and drawn again.
 
 Rooms: `catalogue` (the plots, as TOML files beside it), `exhibit` (what every kind of plot gives),
-`contours` and `scaling` (the kinds), `page` (picture and page).
+`contours`, `regions` and `scaling` (the kinds), `page` (picture and page).
 
 A new plot of a known kind is a TOML file; a new kind is a function under `register_kind`.
 """

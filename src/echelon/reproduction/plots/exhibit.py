@@ -64,7 +64,7 @@ def register_kind(
 
 def measure(plot: Plot, effort: str, tell: Tell = lambda text: None) -> Exhibit:
     """Measure all that a plot shows; ``tell`` hears where the work stands."""
-    from . import contours, scaling  # noqa: F401 - they register themselves
+    from . import contours, regions, scaling  # noqa: F401 - they register themselves
 
     if plot.kind not in _KINDS:
         raise ReproductionError(

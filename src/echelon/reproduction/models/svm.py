@@ -1,18 +1,7 @@
-"""The models that tables are reproduced with, by the name of their column.
-
-A model is one function from a `Problem` to an estimator, registered under the column's name::
-
-    @register_model("SVR")
-    def rounded_svr(problem): ...
-
-An estimator that is a scikit-learn search (it has ``best_params_`` once fitted) is tuned as the
-effort asks; any other estimator is fitted as it is.
-"""
+"""The columns of [CK07] tables 1 and 2: support vector machines tuned by cross-validation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,71 +13,7 @@ from echelon.meta import RoundedRegressor
 from echelon.model_selection import CoarseToFineSearchCV
 from echelon.svm import SVOR
 
-from .errors import ReproductionError
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What a model may know before it sees the data of a split.
-
-    Parameters
-    ----------
-    classes : tuple
-        All labels of the set in ascending order; a training part may lack some.
-    seed : int
-        For everything random in the model or its tuning; the number of the split.
-    jobs : int
-        Processes for the tuning.
-    """
-
-    classes: tuple[Any, ...]
-    seed: int
-    jobs: int = 1
-
-
-@dataclass(frozen=True)
-class Model:
-    """A registered model; `revision` goes up when a change makes older results obsolete."""
-
-    name: str
-    build: Callable[[Problem], Any]
-    revision: int = 1
-
-    @property
-    def about(self) -> str:
-        """First line of the builder's docstring."""
-        return (self.build.__doc__ or self.name).strip().splitlines()[0]
-
-
-_MODELS: dict[str, Model] = {}
-
-
-def register_model(
-    name: str, *, revision: int = 1
-) -> Callable[[Callable[[Problem], Any]], Callable[[Problem], Any]]:
-    """Register the decorated builder as the model of the column `name`."""
-
-    def keep(build: Callable[[Problem], Any]) -> Callable[[Problem], Any]:
-        if name in _MODELS:
-            raise ValueError(f"The model {name!r} is registered already.")
-        _MODELS[name] = Model(name, build, revision)
-        return build
-
-    return keep
-
-
-def list_models() -> list[str]:
-    """Names of the registered models."""
-    return sorted(_MODELS)
-
-
-def get_model(name: str) -> Model:
-    """Return a registered model by name."""
-    if name not in _MODELS:
-        raise ReproductionError(
-            f"There is no model {name!r}; there are {', '.join(list_models())}."
-        )
-    return _MODELS[name]
+from .registry import Problem, get_model, register_model
 
 
 def gaussian_grid(C: str, gamma: str) -> dict[str, Any]:
