@@ -1,11 +1,23 @@
 """The declared cases, a module per job."""
 
 from ..registry import Case
-from . import import_time, kernels, linear_svor, metrics, proportional_odds, svor, svor_search
+from . import (
+    adaboost_or,
+    forest,
+    import_time,
+    kernels,
+    linear_svor,
+    metrics,
+    proportional_odds,
+    svor,
+    svor_search,
+)
 
 CASES: tuple[Case, ...] = (
     *proportional_odds.CASES,
     *linear_svor.CASES,
+    *adaboost_or.CASES,
+    *forest.CASES,
     *svor_search.CASES,
     *svor.CASES,
     *metrics.CASES,

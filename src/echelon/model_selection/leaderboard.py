@@ -20,13 +20,17 @@ from sklearn.model_selection import RepeatedStratifiedKFold, cross_validate
 from sklearn.svm import SVR
 
 from .._text import aligned
+from ..bagging import OrdinalBagging
+from ..boosting import AdaBoostOR
 from ..linear import ProportionalOdds
 from ..linear_svm import LinearSVOR
 from ..meta import OrdinalReduction, RoundedRegressor
 from ..metrics import get_scorer
 from ..metrics.comparison import Summary
 from ..ordinal.labels import read_scale
+from ..prank import PRank
 from ..svm import SVOR
+from ..trees import ORTree
 
 MEASURES = {
     "mae": "neg_mean_absolute_rank_error",
@@ -127,6 +131,7 @@ def default_models(random_state: int = 0) -> dict[str, Any]:
         Seed of the models that draw numbers.
     """
     forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=random_state)
+    trees = ORTree(max_features=0.5, min_samples_leaf=5)
     boosting = HistGradientBoostingRegressor(random_state=random_state)
     return {
         "ProportionalOdds logit": ProportionalOdds(alpha=1.0),
@@ -135,6 +140,9 @@ def default_models(random_state: int = 0) -> dict[str, Any]:
         "SVOR implicit": SVOR(),
         "SVOR explicit": SVOR(constraints="explicit"),
         "LinearSVOR": LinearSVOR(),
+        "AdaBoostOR stumps": AdaBoostOR(learning_rate=0.3, random_state=random_state),
+        "OrdinalBagging trees": OrdinalBagging(trees, random_state=random_state),
+        "PRank": PRank(200, averaged=True, random_state=random_state),
         "OrdinalReduction logistic": OrdinalReduction(LogisticRegression()),
         "OrdinalReduction forest": OrdinalReduction(forest),
         "RoundedRegressor ridge": RoundedRegressor(Ridge()),
