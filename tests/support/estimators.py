@@ -39,8 +39,9 @@ VARIANTS = {
     ],
     LinearSVOR: [LinearSVOR(constraints="explicit", loss="hinge")],
     ORBoost: [
-        ORBoost(20, base="sigmoid", variant="left_right", random_state=0),
-        ORBoost(20, base="stump", variant="pairs"),
+        ORBoost(30, base="stump", max_bins=32),
+        ORBoost(30, variant="pairs", base="sigmoid", random_state=0),
+        ORBoost(30, variant="left_right", learning_rate=0.5, random_state=0),
     ],
     ORStump: [ORStump(max_bins=32)],
     ORTree: [ORTree(4, criterion="cost", max_bins=20), ORTree(max_features="sqrt", random_state=0)],
