@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,46 @@ class ConstantRanker(BaseEstimator):
         return np.full(_num_samples(X), self.rank, dtype=np.intp)
 
 
+class SignedLearner:
+    """Asks an estimator that learns from signed weights, one parameter of it from weak to strong.
+
+    Parameters
+    ----------
+    ranker : estimator
+        Not fitted; its parameter is set in place.
+    data : OrdinalData
+    settings : list of dict
+        Settings of the parameter; one empty setting to leave all as it is.
+    target_error : float
+    n_threads : int
+    rng : RandomState
+    """
+
+    def __init__(
+        self,
+        ranker: Any,
+        data: OrdinalData,
+        settings: list[dict[str, Any]],
+        target_error: float,
+        n_threads: int,
+        rng: np.random.RandomState,
+    ) -> None:
+        self._ranker = ranker
+        self._find = ranker._signed_learner(data, n_threads, rng)
+        self._shape = data.n_classes, data.X.shape[1]
+        self._settings = settings
+        self._target = target_error
+
+    def __call__(self, V: Matrix) -> tuple[Any, Codes]:
+        def fit(setting: dict[str, Any]) -> tuple[Any, Codes]:
+            if setting:
+                self._ranker.set_params(**setting)
+            result, ranks = self._find(V)
+            return self._ranker._adopted(result, *self._shape), ranks
+
+        return _weakest_good_one(fit, self._settings, V, self._target)
+
+
 class CostLearner:
     """Fits copies of an estimator that knows nothing of signed weights."""
 
@@ -76,7 +117,7 @@ class CostLearner:
         ranker: Any,
         data: OrdinalData,
         conversion: str,
-        capacity: dict[str, Any] | None,
+        settings: list[dict[str, Any]],
         target_error: float,
         rng: np.random.RandomState,
     ) -> None:
@@ -86,26 +127,35 @@ class CostLearner:
         self._conversion = conversion
         self._target = target_error
         self._rng = rng
-        self._settings: list[dict[str, Any]] = [{}]
-        if capacity is not None:
-            ((name, values),) = capacity.items()
-            self._settings = [{name: value} for value in values]
+        self._settings = settings
 
     def __call__(self, V: Matrix) -> tuple[Any, Codes]:
         _, costs = reverse_reduce(self._sides, np.abs(V))
-        best: tuple[float, Any, Codes] | None = None
-        for setting in self._settings:
-            member, ranks = self._fit(setting, costs)
-            error = share_of_wrong_sides(V, ranks)
-            if best is None or error < best[0]:
-                best = error, member, ranks
-            if error <= self._target:
-                break
-        assert best is not None
-        return best[1], best[2]
+        return _weakest_good_one(
+            lambda setting: self._fit(setting, costs), self._settings, V, self._target
+        )
 
     def _fit(self, setting: dict[str, Any], costs: Matrix) -> tuple[Any, Codes]:
         member = seed(clone(self._ranker), self._rng).set_params(**setting)
         X, codes = self._data.X, self._data.codes
         fit_on_costs(member, X, codes, costs, self._conversion, self._rng)
         return member, member_ranks(member, X, self._data.n_classes)
+
+
+def _weakest_good_one(
+    fit: Callable[[dict[str, Any]], tuple[Any, Codes]],
+    settings: list[dict[str, Any]],
+    V: Matrix,
+    target_error: float,
+) -> tuple[Any, Codes]:
+    """The first member whose error is at most the target, or else the one of least error."""
+    best: tuple[float, Any, Codes] | None = None
+    for setting in settings:
+        member, ranks = fit(setting)
+        error = share_of_wrong_sides(V, ranks)
+        if best is None or error < best[0]:
+            best = error, member, ranks
+        if error <= target_error:
+            return member, ranks
+    assert best is not None
+    return best[1:]

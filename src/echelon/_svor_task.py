@@ -10,16 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ._validation import OrdinalData, validate_ordinal_fit
+from ._validation import OrdinalData, read_costs, validate_ordinal_fit
 from .kernels import Kernel, Precomputed, get_kernel, parameter_names, resolve_gamma
 from .kernels.cache import RowSource, row_source
 from .ordinal.arrays import require_positive
 from .ordinal.costs import (
     Matrix,
     adjacent_weights,
-    check_sample_costs,
     cost_matrix,
-    require_v_shaped,
     threshold_weights,
 )
 from .ordinal.thresholds import Vector, all_levels
@@ -57,9 +55,15 @@ def read_task(
     model: Any, X: Any, y: Any, sample_weight: Any, sample_cost: Any, shared: Task | None = None
 ) -> Task:
     """Everything but C; with ``shared``, what depends on the inputs alone is taken from it."""
-    check_parameters(model)
     data = validate_ordinal_fit(model, X, y, sample_weight)
-    weights = _threshold_weights(model, data, sample_cost)
+    return prepare_task(model, data, _threshold_weights(model, data, sample_cost), shared)
+
+
+def prepare_task(
+    model: Any, data: OrdinalData, weights: Matrix, shared: Task | None = None
+) -> Task:
+    """Task for validated data and threshold weights W of every row, (n, K−1)."""
+    check_parameters(model)
     rows = np.flatnonzero(data.sample_weight > 0.0)
     boxes = data.sample_weight[rows, None] * weights[rows]
     if shared is not None:
@@ -142,14 +146,9 @@ def _make_kernel(model: Any, X: Any, weights: Vector) -> Kernel:
 
 def _threshold_weights(model: Any, data: OrdinalData, sample_cost: Any) -> Matrix:
     """W of shape (n, K−1)."""
-    costs = cost_matrix(model.cost, data.n_classes)
+    cost_matrix(model.cost, data.n_classes)
     if model.constraints == "implicit":
-        if sample_cost is None:
-            require_v_shaped(costs)
-            return threshold_weights(costs)[data.codes]
-        costs = check_sample_costs(sample_cost, data.codes, data.n_classes)
-        require_v_shaped(costs, data.codes, name="sample_cost")
-        return threshold_weights(costs)
+        return threshold_weights(read_costs(model, data, sample_cost))
     if sample_cost is not None:
         raise ValueError(
             "sample_cost needs constraints='implicit'; found "

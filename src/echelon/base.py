@@ -123,8 +123,11 @@ class SignedLearnerMixin:
     Ensembles prepare the inputs once and ask it again and again for other weights. A subclass
     gives ``_signed_learner(data, n_threads, rng)``, a function from V to a result and its ranks of
     the rows; ``_adopt(result)``, which makes the estimator the fitted one of that result; and
-    ``_ranks(X)``, the ranks of rows that were checked already.
+    ``_ranks(X)``, the ranks of rows that were checked already. ``_free_parameters`` names what may
+    be changed in the estimator between two calls of that function.
     """
+
+    _free_parameters: frozenset[str] = frozenset()
 
     def _signed_learner(
         self, data: OrdinalData, n_threads: int, rng: np.random.RandomState
@@ -140,10 +143,10 @@ class SignedLearnerMixin:
     def _adopted(self, result: Any, n_classes: int, n_features: int) -> Any:
         """A copy of an estimator not yet fitted, with this result and the labels 0 … K−1."""
         member = copy(self)
+        member._adopt(result)
         member.n_features_in_ = n_features
         member.classes_ = np.arange(n_classes)
         member._label_container = "numpy"
-        member._adopt(result)
         return member
 
 

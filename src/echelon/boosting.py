@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ._cost_learner import ConstantRanker, CostLearner, choose_conversion
+from ._cost_learner import ConstantRanker, CostLearner, SignedLearner, choose_conversion
 from ._members import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ._stages import Patience, StagedMixin, take_rows
 from ._validation import (
@@ -183,7 +183,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         """
         self._check_parameters()
         ranker = clone_or(self.estimator, ORStump)
-        self._signed = isinstance(ranker, SignedLearnerMixin) and self.capacity is None
+        self._signed = self._takes_signed_weights(ranker)
         data = validate_ordinal_fit(self, X, y, sample_weight, convert=self._signed)
         rng = check_random_state(self.random_state)
         train, held = self._hold_out(data, rng)
@@ -223,17 +223,23 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         return weights
 
     def _learner(self, ranker: Any, data: OrdinalData, rng: np.random.RandomState) -> Learner:
-        if not self._signed:
-            conversion = choose_conversion(self.conversion, ranker)
-            return CostLearner(ranker, data, conversion, self.capacity, self.target_error, rng)
-        find = ranker._signed_learner(data, effective_n_jobs(self.n_jobs), rng)
-        n_classes, width = data.n_classes, self.n_features_in_
+        settings: list[dict[str, Any]] = [{}]
+        if self.capacity is not None:
+            ((name, values),) = self.capacity.items()
+            settings = [{name: value} for value in values]
+        if self._signed:
+            threads = effective_n_jobs(self.n_jobs)
+            return SignedLearner(ranker, data, settings, self.target_error, threads, rng)
+        conversion = choose_conversion(self.conversion, ranker)
+        return CostLearner(ranker, data, conversion, settings, self.target_error, rng)
 
-        def learn(V: Matrix) -> tuple[Any, Codes]:
-            result, ranks = find(V)
-            return ranker._adopted(result, n_classes, width), ranks
-
-        return learn
+    def _takes_signed_weights(self, ranker: Any) -> bool:
+        """Whether the ranker can be asked directly, with its inputs prepared once."""
+        if not isinstance(ranker, SignedLearnerMixin):
+            return False
+        return choose_conversion(self.conversion, ranker) == "cost" and (
+            self.capacity is None or set(self.capacity) <= ranker._free_parameters
+        )
 
     def _boost(
         self, learn: Learner, data: OrdinalData, V: Matrix, watch: _Watch | None

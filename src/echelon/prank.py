@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from ._validation import (
     validate_ordinal_fit,
 )
 from .base import ThresholdModelMixin
-from .ordinal.arrays import check_weights
+from .ordinal.arrays import check_weights, require_count
 from .ordinal.costs import cost_matrix, require_v_shaped
 from .ordinal.labels import Codes, OrdinalScale, read_scale
 from .solvers.prank import (
@@ -162,10 +161,7 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         -------
         self
         """
-        if not isinstance(self.n_epochs, Integral) or self.n_epochs < 1:
-            raise ValueError(
-                f"n_epochs must be a whole number above zero; found {self.n_epochs!r}."
-            )
+        require_count("n_epochs", self.n_epochs)
         data = validate_ordinal_fit(self, X, y, sample_weight)
         costs = read_costs(self, data, sample_cost)
         problem = prank_problem(data.X, data.codes, costs, data.sample_weight)

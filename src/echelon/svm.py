@@ -12,14 +12,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ._svor_learner import SignedMachines
 from ._svor_task import Task, all_thresholds, build_dual, read_task
-from ._validation import all_or_nothing, validate_inputs
+from ._validation import OrdinalData, all_or_nothing, validate_inputs
 from ._warnings import warn_caller
-from .base import ThresholdModelMixin
+from .base import SignedLearnerMixin, ThresholdModelMixin
 from .kernels import Precomputed
 from .kernels.cache import apply_kernel
 from .ordinal.arrays import finite_vector
+from .ordinal.labels import Codes
 from .ordinal.likelihoods import class_probabilities, get_link
+from .ordinal.reduction import decode
+from .ordinal.thresholds import margins
 from .solvers.calibration import calibrate
 from .solvers.threshold_dual import ThresholdDual
 from .solvers.threshold_smo import DualSolution, scaled_start, solve_threshold_dual
@@ -35,7 +39,7 @@ def _gives_probabilities(model: Any) -> bool:
     return True
 
 
-class SVOR(ThresholdModelMixin, BaseEstimator):
+class SVOR(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
     """Support vector ordinal regression: one kernel machine, K−1 thresholds [CK07].
 
     Parameters
@@ -140,6 +144,8 @@ class SVOR(ThresholdModelMixin, BaseEstimator):
     >>> model.predict(X[:2]).shape
     (2,)
     """
+
+    _free_parameters = frozenset({"C"})
 
     def __init__(
         self,
@@ -320,8 +326,19 @@ class SVOR(ThresholdModelMixin, BaseEstimator):
             scores[outside] = machine.predict_latent(unseen)
         self._calibration = calibrate(scores, codes, task.data.n_classes, weights)
 
+    def _signed_learner(self, data: OrdinalData, n_threads: int, rng: Any) -> SignedMachines:
+        return SignedMachines(self, data)
+
+    def _adopt(self, result: tuple[Task, ThresholdDual, DualSolution]) -> None:
+        self._store(*result)
+
+    def _ranks(self, X: Any) -> Codes:
+        return decode(margins(self._scores(X), self.thresholds_))
+
     def _latent(self, X: Any) -> npt.NDArray[np.float64]:
-        X = validate_inputs(self, X)
+        return self._scores(validate_inputs(self, X))
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         if isinstance(self.kernel_, Precomputed):
             return np.asarray(X[:, self.support_] @ self.dual_coef_)
         return apply_kernel(self.kernel_, X, self.support_vectors_, self.dual_coef_)

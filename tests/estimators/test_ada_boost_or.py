@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -231,3 +232,40 @@ def test_unknown_levels_stay_on_the_scale():
     assert model.classes_.tolist() == [-1, 0, 1, 2, 5]
     assert model.predict_proba(X).shape == (len(X), 5)
     assert set(model.predict(X)) <= {0, 1, 2}
+
+
+def test_machines_are_those_of_separate_fits_on_costs():
+    X, y = ordinal_data()
+    machine = SVOR(C=0.5, regularize_thresholds="offset", tol=1e-8)
+    asked = AdaBoostOR(machine, 4).fit(X, y)
+
+    class Plain(SVOR):
+        """The same machine, asked through the interface of estimators that take costs."""
+
+        _free_parameters = frozenset()
+
+    separate = AdaBoostOR(Plain(regularize_thresholds="offset", tol=1e-8), 4, capacity={"C": [0.5]})
+    separate.fit(X, y)
+    np.testing.assert_allclose(asked.estimator_errors_, separate.estimator_errors_, rtol=1e-6)
+    np.testing.assert_allclose(
+        asked.estimators_[-1].thresholds_, separate.estimators_[-1].thresholds_, atol=1e-4
+    )
+    assert all(member.kkt_gap_ <= 1e-8 for member in asked.estimators_)
+    np.testing.assert_array_equal(asked.predict(X), separate.predict(X))
+
+
+def test_machines_with_explicit_constraints_take_weights_instead_of_costs():
+    X, y = ordinal_data()
+    machine = SVOR(C=0.1, constraints="explicit")
+    with pytest.raises(ValueError, match="costs need constraints='implicit'"):
+        AdaBoostOR(machine, 2).fit(X, y)
+    model = AdaBoostOR(machine, 2, conversion="weight").fit(X, y)
+    assert normalised_cost(model, X, y, "absolute") <= model.bound_[-1]
+
+
+def test_sparse_inputs_reach_machines():
+    X, y = ordinal_data()
+    machine = SVOR(C=0.5, kernel="linear", tol=1e-6)
+    dense = AdaBoostOR(machine, 3).fit(X, y)
+    sparse = AdaBoostOR(machine, 3).fit(sp.csr_array(X), y)
+    np.testing.assert_array_equal(dense.predict(X), sparse.predict(sp.csr_array(X)))

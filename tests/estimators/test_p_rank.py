@@ -165,7 +165,7 @@ def test_verbose_prints_ten_lines(capsys):
 @pytest.mark.parametrize("n_epochs", [0, -1, 2.5, None])
 def test_epochs_are_counted(n_epochs):
     X, y = ordinal_data()
-    with pytest.raises(ValueError, match="n_epochs must be a whole number above zero; found"):
+    with pytest.raises(ValueError, match="n_epochs must be an integer of at least 1; found"):
         PRank(n_epochs).fit(X, y)
 
 
