@@ -40,6 +40,8 @@ from .solvers.stump_tables import tabulate, votes_above
 from .solvers.stumps import cheapest_rank, side_weights
 from .stumps import ORStump
 
+_BLOCK = 2**16
+
 
 class AdaBoostOR(StagedMixin, BaseEstimator):
     """Boosting for ordered labels: rankers trained on costs, joined by a weighted median [LL09].
@@ -287,8 +289,13 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         if self._tables is None:
             *_, tally = self._tallies(X)
             return tally.margins()
-        above = votes_above(self._tables, X, len(self.classes_))
-        return vote_margins(above, self.estimator_weights_.sum())
+        margins = votes_above(self._tables, X, len(self.classes_))
+        total = self.estimator_weights_.sum()
+        # In pieces and in place, for the memory of many rows.
+        for start in range(0, len(margins), _BLOCK):
+            block = margins[start : start + _BLOCK]
+            block[:] = vote_margins(block, total)
+        return margins
 
     def _tallies(self, X: Any) -> Iterator[VoteTally]:
         """The votes after each round; the same object every time."""

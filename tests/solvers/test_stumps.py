@@ -3,6 +3,9 @@ import pytest
 from hypothesis import given
 from support.stumps import brute_force_cost, cost_of_ranks, signed_problems
 
+from echelon.ordinal.costs import cost_matrix, threshold_weights
+from echelon.ordinal.reduction import signed_weights
+from echelon.ordinal.thresholds import fit_cost
 from echelon.solvers.bins import bin_inputs
 from echelon.solvers.stumps import StumpSearch, best_stump
 
@@ -58,6 +61,19 @@ def test_groups_of_features_and_bytes_and_ints_agree(rng, monkeypatch):
         expected.direction,
         expected.cost,
     )
+
+
+@pytest.mark.parametrize("K", [2, 9, 12, 13, 14, 30])
+def test_cost_is_that_of_thresholds_of_least_cost_on_each_feature(rng, K):
+    X = np.round(rng.normal(size=(300, 2)), 1)
+    codes = np.clip(np.round(X[:, 1] * -3 + rng.normal(size=300) + K / 2), 0, K - 1).astype(int)
+    costs = rng.exponential(size=(300, 1)) * cost_matrix("squared", K)[codes]
+    least = np.inf
+    for scores in (*X.T, *-X.T):
+        ranks = np.searchsorted(fit_cost(scores, costs), scores, side="left")
+        least = min(least, costs[np.arange(300), ranks].sum())
+    V = signed_weights(codes, threshold_weights(costs))
+    assert best_stump(bin_inputs(X), V)[0].cost == pytest.approx(least)
 
 
 def test_falling_stump_parts_neighbouring_floats():
