@@ -17,6 +17,7 @@ from .ordinal.costs import (
     Matrix,
     check_sample_costs,
     cost_matrix,
+    mean_weights_by_class,
     require_v_shaped,
     threshold_weights,
 )
@@ -104,6 +105,17 @@ def read_costs(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Ma
     costs = check_sample_costs(sample_cost, data.codes, data.n_classes)
     require_v_shaped(costs, data.codes, name="sample_cost")
     return costs
+
+
+def read_link_weights(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:
+    """Threshold weights of each class, which tilt the probabilities that a learner sees, (K, K−1).
+
+    They follow from the estimator's ``cost``, or are means over the rows with costs of their own.
+    """
+    if sample_cost is None:
+        return threshold_weights(cost_matrix(estimator.cost, data.n_classes))
+    weights = threshold_weights(read_costs(estimator, data, sample_cost))
+    return mean_weights_by_class(weights, data.codes, data.sample_weight, data.n_classes)
 
 
 def read_signed_weights(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:

@@ -20,6 +20,7 @@ from ._stages import Patience, StagedMixin, take_rows
 from ._validation import (
     OrdinalData,
     all_or_nothing,
+    read_link_weights,
     read_signed_weights,
     validate_inputs,
     validate_ordinal_fit,
@@ -27,7 +28,7 @@ from ._validation import (
 from ._warnings import warn_caller
 from .base import SignedLearnerMixin
 from .ordinal.arrays import require_positive
-from .ordinal.costs import Matrix, cost_matrix, threshold_weights
+from .ordinal.costs import Matrix
 from .ordinal.labels import Codes
 from .ordinal.reduction import (
     VoteTally,
@@ -193,7 +194,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         know_all_levels(ranker, data.n_classes)
         learn = self._learner(ranker, take_rows(data, train), rng)
         V = read_signed_weights(self, data, sample_cost)
-        self._link_weights = self._weights_by_class(data, V, sample_cost is not None)
+        self._link_weights = read_link_weights(self, data, sample_cost)
         watch = None
         if held is not None:
             patience = Patience(self.n_iter_no_change, self.tol)
@@ -215,14 +216,6 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
                 "capacity must be a dict with one parameter of the estimator and its values from "
                 f"weak to strong; found {self.capacity!r}."
             )
-
-    def _weights_by_class(self, data: OrdinalData, V: Matrix, by_row: bool) -> Matrix:
-        """Threshold weights of each class by `cost`, or their means where every row has its own."""
-        weights = threshold_weights(cost_matrix(self.cost, data.n_classes))
-        mass = np.bincount(data.codes, data.sample_weight, minlength=data.n_classes)
-        for level in np.flatnonzero(mass) if by_row else ():
-            weights[level] = np.abs(V[data.codes == level]).sum(axis=0) / mass[level]
-        return weights
 
     def _learner(self, ranker: Any, data: OrdinalData, rng: np.random.RandomState) -> Learner:
         settings: list[dict[str, Any]] = [{}]

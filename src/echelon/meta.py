@@ -19,14 +19,15 @@ from ._validation import (
     OrdinalData,
     all_or_nothing,
     read_costs,
+    read_link_weights,
     validate_inputs,
     validate_ordinal_fit,
 )
 from .base import OrdinalClassifierMixin, ThresholdModelMixin
 from .ordinal.reduction import (
-    exceedance_to_probabilities,
     monotone_exceedance,
     reduce_to_binary,
+    untilted_probabilities,
 )
 
 
@@ -102,11 +103,6 @@ def _gives_probabilities(model: OrdinalReduction) -> bool:
     inner = model.estimator if model.estimator is not None else LogisticRegression()
     if not hasattr(inner, "predict_proba"):
         raise AttributeError(f"{type(inner).__name__} has no predict_proba.")
-    if not isinstance(model.cost, str) or model.cost != "absolute":
-        raise AttributeError(
-            "probabilities need cost='absolute': any other cost weights the binary examples, "
-            "which tilts what the classifiers estimate."
-        )
     return True
 
 
@@ -144,7 +140,9 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
     is at most the weighted error of the classifiers (theorem 1).
 
     Probabilities are the differences of P(y > k), after the least-squares projection that makes
-    them fall in k.
+    them fall in k. A cost other than the absolute one weights the binary examples and so tilts what
+    the classifiers estimate; the class probabilities behind that solve K−1 linear equations, see
+    ``echelon.ordinal.reduction.untilted_probabilities``.
 
     Examples
     --------
@@ -196,6 +194,7 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         sides, weights = self._binary_examples(data, sample_cost)
         fit = self._fit_joint if self.mode == "joint" else self._fit_separate
         self.estimators_, self._constant = fit(data.X, sides > 0, weights)
+        self._link_weights = read_link_weights(self, data, sample_cost)
         self._store_scale(data)
         return self
 
@@ -250,8 +249,10 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
             Rows sum to one and nothing is negative.
         """
         check_is_fitted(self)
-        signed = self._per_threshold(X, _signed_probability)
-        return exceedance_to_probabilities(monotone_exceedance(0.5 * (signed + 1.0)))
+        above = 0.5 * (self._per_threshold(X, _signed_probability) + 1.0)
+        if np.ptp(self._link_weights) == 0.0:
+            above = monotone_exceedance(above)
+        return untilted_probabilities(above, self._link_weights)
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, LogisticRegression)

@@ -157,13 +157,23 @@ def test_bad_arguments(params, fit, message):
         OrdinalReduction(**params).fit(X, y, **fit)
 
 
-def test_probabilities_are_refused_under_a_tilting_cost():
-    X, y = ordinal_data()
-    model = OrdinalReduction(cost="squared").fit(X, y)
-    assert not hasattr(model, "predict_proba")
-    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as caught:
-        model.predict_proba(X)
-    assert "tilts" in str(caught.value.__cause__)
+@pytest.mark.parametrize(
+    "cost", ["absolute", "squared", "zero_one", [[0, 3, 9], [1, 0, 4], [2, 2, 0]]]
+)
+def test_probabilities_are_near_the_truth_under_every_cost(cost):
+    rng = np.random.default_rng(3)
+    truth = np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])
+    x = rng.integers(0, 2, size=4000)
+    y = (rng.random(4000)[:, None] > truth[x].cumsum(axis=1)).sum(axis=1)
+    X = x[:, None].astype(float)
+    by_name = OrdinalReduction(LogisticRegression(C=1e6), cost=cost).fit(X, y)
+    np.testing.assert_allclose(by_name.predict_proba([[0.0], [1.0]]), truth, atol=0.03)
+    by_row = OrdinalReduction(LogisticRegression(C=1e6)).fit(
+        X, y, sample_cost=7.0 * cost_matrix(cost, 3)[y]
+    )
+    np.testing.assert_allclose(
+        by_row.predict_proba([[0.0], [1.0]]), by_name.predict_proba([[0.0], [1.0]]), atol=1e-3
+    )
 
 
 def test_a_constant_side_needs_no_classifier():

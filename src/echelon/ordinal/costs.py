@@ -117,6 +117,26 @@ def threshold_weights(costs: Matrix) -> Matrix:
     return np.abs(np.diff(costs, axis=1))
 
 
+def mean_weights_by_class(
+    weights: Matrix, codes: Codes, sample_weight: npt.NDArray[np.float64], n_classes: int
+) -> Matrix:
+    """Mean threshold weights of the rows of each class, (K, K−1); ones for a class without rows.
+
+    Examples
+    --------
+    >>> W = np.array([[1.0], [3.0], [5.0]])
+    >>> mean_weights_by_class(W, np.array([0, 0, 2]), np.array([1.0, 3.0, 1.0]), 3)
+    array([[2.5],
+           [1. ],
+           [5. ]])
+    """
+    means = np.ones((n_classes, weights.shape[1]))
+    for level in np.unique(codes[sample_weight > 0.0]):
+        rows = codes == level
+        means[level] = np.average(weights[rows], axis=0, weights=sample_weight[rows])
+    return means
+
+
 def adjacent_weights(n_classes: int) -> Matrix:
     """W of shape (K, K−1) that is 1 at the two thresholds next to each class and 0 elsewhere.
 

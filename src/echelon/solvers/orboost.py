@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..ordinal.costs import Matrix
+from ..ordinal.costs import Matrix, mean_weights_by_class
 from ..ordinal.labels import Codes
 from ..ordinal.reduction import reverse_reduce
 from ..ordinal.thresholds import Vector, fit_cost, fit_exponential, margins
@@ -235,13 +235,7 @@ class ThresholdObjective:
         """W of each class, or its mean over the rows of the class; ones for a class without."""
         if not self._by_row:
             return self._weights
-        means = np.ones((self._K, self._K - 1))
-        for level in np.unique(self._codes):
-            rows = self._codes == level
-            means[level] = np.average(
-                self._weights[rows], axis=0, weights=self._sample_weight[rows]
-            )
-        return means
+        return mean_weights_by_class(self._weights, self._codes, self._sample_weight, self._K)
 
 
 @dataclass(frozen=True)
