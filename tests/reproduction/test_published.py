@@ -4,7 +4,7 @@ import pytest
 
 from echelon.reproduction import ReproductionError, list_tables, read_table
 from echelon.reproduction.measures import MEASURES
-from echelon.reproduction.published import Figure, Tolerance
+from echelon.reproduction.published import Figure, Tolerance, parse_table
 
 CK07_SETS = {
     "pyrimidines": (27, 50, 24),
@@ -99,6 +99,22 @@ def test_ck07_tables(name, bins, columns):
 def test_spot_values(name, set_name, measure, column, mean, spread):
     figure = read_table(name).figure(set_name, measure, column)
     assert (figure.mean, figure.spread) == (mean, spread)
+
+
+def test_duels_are_between_columns():
+    content = {
+        "title": "t",
+        "source": "s",
+        "spread": "none",
+        "trials": 2,
+        "columns": ["A", "B"],
+        "measures": ["absolute"],
+        "protocol": {"bins": 5, "binning": "quantile", "ties": "split", "seed": 0},
+        "sets": {},
+    }
+    assert parse_table("t", content | {"duels": [["B", "A"]]}).duels == (("B", "A"),)
+    with pytest.raises(ReproductionError, match="duels of t names 'C', which is no column"):
+        parse_table("t", content | {"duels": [["A", "C"]]})
 
 
 @pytest.mark.parametrize("name", ["ll09-tables1-2", "dk09-table3"])

@@ -155,6 +155,12 @@ def test_duels_compare_the_same_splits(store, table):
     assert make_duels(table, current(store, table, "quick")) == []
 
 
+def test_a_table_may_state_its_duels(store, table):
+    stated = dataclasses.replace(table, duels=(("FAR", "NEAR"),))
+    duels = make_duels(stated, current(store, stated, "paper"))
+    assert {(d.first, d.second) for d in duels} == {("FAR", "NEAR")}
+
+
 def test_obsolete_cells_are_not_shown(store, table):
     cells = current(store, table, "paper")
     for change in ({"revision": 9}, {"protocol": 0}, {"table": "other"}, {"set": "gone"}):

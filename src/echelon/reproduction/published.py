@@ -5,8 +5,9 @@ every data set and measure one figure per column. A column is a model's name in 
 other name where the figures are published only.
 
 A file may also state a ``tolerance`` (when ours is called within the published figure), ``notes``
-for the page, and ``measured_under``: columns whose cells are those of another table with the same
-protocol and sizes, so that one fit serves both.
+for the page, ``duels`` (the pairs of columns to compare on the same splits, all by default), and
+``measured_under``: columns whose cells are those of another table with the same protocol and
+sizes, so that one fit serves both.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ class Table:
     sets: Mapping[str, PublishedSet]
     tolerance: Tolerance | None = None
     notes: tuple[str, ...] = ()
+    duels: tuple[tuple[str, str], ...] | None = None
     measured_under: Mapping[str, str] = field(default_factory=dict)
 
     def home(self, column: str) -> str:
@@ -151,6 +153,7 @@ def parse_table(name: str, content: Mapping[str, Any]) -> Table:
         sets={key: _parse_set(key, entry, measures) for key, entry in content["sets"].items()},
         tolerance=None if tolerance is None else Tolerance(**tolerance),
         notes=tuple(content.get("notes", ())),
+        duels=_parse_duels(name, content),
         measured_under=content.get("measured_under", {}),
     )
 
@@ -163,3 +166,13 @@ def _parse_set(name: str, entry: Mapping[str, Any], measures: tuple[str, ...]) -
     }
     sizes = {field: entry[field] for field in ("label", "inputs", "training", "test")}
     return PublishedSet(name=name, figures=figures, **sizes)
+
+
+def _parse_duels(name: str, content: Mapping[str, Any]) -> tuple[tuple[str, str], ...] | None:
+    if "duels" not in content:
+        return None
+    duels = tuple((first, second) for first, second in content["duels"])
+    unknown = sorted({column for duel in duels for column in duel} - set(content["columns"]))
+    if unknown:
+        raise ReproductionError(f"duels of {name} names {unknown[0]!r}, which is no column.")
+    return duels

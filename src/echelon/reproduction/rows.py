@@ -111,16 +111,18 @@ def make_tallies(rows: list[Row]) -> list[Tally]:
 
 
 def make_duels(table: Table, cells: list[Cell]) -> list[Duel]:
-    """Comparisons of every two models on the splits that both have, two splits at least.
+    """Comparisons of two models on the splits that both have, two splits at least.
 
-    Only of measures on the test part, which the corrected test is for.
+    All pairs of models, or those that the table states. Only of measures on the test part, which
+    the corrected test is for.
     """
+    pairs = table.duels or tuple(combinations(_models(table, cells), 2))
     return [
         duel
         for measure in table.measures
         if MEASURES[measure].part == "test"
         for entry in table.sets.values()
-        for first, second in combinations(_models(table, cells), 2)
+        for first, second in pairs
         for duel in _duel(entry, measure, first, second, cells)
     ]
 
