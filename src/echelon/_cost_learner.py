@@ -149,6 +149,8 @@ def _weakest_good_one(
     target_error: float,
 ) -> tuple[Any, Codes]:
     """The first member whose error is at most the target, or else the one of least error."""
+    if len(settings) == 1:
+        return fit(settings[0])
     best: tuple[float, Any, Codes] | None = None
     for setting in settings:
         member, ranks = fit(setting)

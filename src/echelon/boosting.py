@@ -192,14 +192,15 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         train, held = self._hold_out(data, rng)
         # Inputs are prepared before the weights exist: both at once would take more memory.
         know_all_levels(ranker, data.n_classes)
-        learn = self._learner(ranker, take_rows(data, train), rng)
+        kept = take_rows(data, train)
+        learn = self._learner(ranker, kept, rng)
         V = read_signed_weights(self, data, sample_cost)
         self._link_weights = read_link_weights(self, data, sample_cost)
         watch = None
         if held is not None:
             patience = Patience(self.n_iter_no_change, self.tol)
             watch = _Watch(take_rows(data, held), V[held], patience)
-        rounds = self._boost(learn, take_rows(data, train), V if train is None else V[train], watch)
+        rounds = self._boost(learn, kept, V if train is None else V[train], watch)
         self.estimators_ = [r.ranker for r in rounds]
         self.estimator_errors_ = np.array([r.error for r in rounds])
         self.estimator_weights_ = np.array([r.weight for r in rounds])
@@ -351,7 +352,10 @@ class _Watch:
 
 
 def _is_capacity(value: Any) -> bool:
-    return isinstance(value, dict) and len(value) == 1 and len(next(iter(value.values()))) > 0
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    (values,) = value.values()
+    return hasattr(values, "__len__") and len(values) > 0
 
 
 def _middle(data: OrdinalData) -> int:

@@ -216,6 +216,7 @@ def test_rounding_makes_no_probability_negative():
         ({"conversion": "cost"}, "conversion='cost' needs an estimator whose fit accepts"),
         ({"capacity": {"C": [1], "tol": [1]}}, "capacity must be a dict with one parameter"),
         ({"capacity": {"C": []}}, "capacity must be a dict with one parameter"),
+        ({"capacity": {"C": 3.0}}, "capacity must be a dict with one parameter"),
         ({"n_iter_no_change": 0}, "n_iter_no_change must be an integer"),
         ({"n_iter_no_change": 1, "validation_fraction": 2}, "validation_fraction must lie between"),
     ],
