@@ -44,9 +44,10 @@ class PRank(ThresholdModelMixin, BaseEstimator):
     n_epochs : int, default=2000
         Most epochs of ``fit``; it stops earlier at a model without cost on the training rows. An
         epoch draws as many examples as there are distinct ones.
-    averaged : bool, default=False
+    averaged : bool, default=True
         Average weights and thresholds over the examples presented: with `pocket` over each epoch
-        by itself, and the best of these averages is kept; otherwise over all of them.
+        by itself, and the best of these averages is kept; otherwise over all of them. The
+        perceptron of Crammer and Singer, and of [LL09], does not.
     pocket : bool, default=True
         Keep the model with the least training cost that ``fit`` has met; see Notes. Otherwise
         the last one is the result. It has no part in ``partial_fit``.
@@ -128,7 +129,7 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         self,
         n_epochs: int = 2000,
         *,
-        averaged: bool = False,
+        averaged: bool = True,
         pocket: bool = True,
         cost: Any = "absolute",
         class_weight: Any = None,

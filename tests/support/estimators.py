@@ -50,8 +50,8 @@ VARIANTS = {
         OrdinalBagging(ProportionalOdds(), 3, bootstrap=False),
     ],
     PRank: [
-        PRank(n_epochs=20, averaged=True, random_state=0),
-        PRank(n_epochs=20, pocket=False, random_state=0),
+        PRank(n_epochs=20, averaged=False, random_state=0),
+        PRank(n_epochs=20, averaged=False, pocket=False, random_state=0),
     ],
     ProportionalOdds: [ProportionalOdds("probit", alpha=0.5)],
     OrdinalReduction: [OrdinalReduction(mode="joint")],

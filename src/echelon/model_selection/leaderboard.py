@@ -142,7 +142,7 @@ def default_models(random_state: int = 0) -> dict[str, Any]:
         "LinearSVOR": LinearSVOR(),
         "AdaBoostOR stumps": AdaBoostOR(learning_rate=0.3, random_state=random_state),
         "OrdinalBagging trees": OrdinalBagging(trees, random_state=random_state),
-        "PRank": PRank(200, averaged=True, random_state=random_state),
+        "PRank": PRank(200, random_state=random_state),
         "OrdinalReduction logistic": OrdinalReduction(LogisticRegression()),
         "OrdinalReduction forest": OrdinalReduction(forest),
         "RoundedRegressor ridge": RoundedRegressor(Ridge()),

@@ -107,7 +107,7 @@ def rankboost_sigmoid(problem: Problem) -> Any:
 
 
 def _prank(problem: Problem) -> Any:
-    return PRank(n_epochs=2000, pocket=True, random_state=problem.seed)
+    return PRank(n_epochs=2000, averaged=False, pocket=True, random_state=problem.seed)
 
 
 def _boosted_machines(rounds: int, problem: Problem, **kernel: Any) -> Any:
