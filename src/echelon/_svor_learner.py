@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._svor_task import Task, build_dual, prepare_task
+from ._svor_task import Task, build_dual, prepare_task, require_implicit
 from ._validation import OrdinalData
 from .ordinal.costs import Matrix
 from .ordinal.labels import Codes
@@ -30,12 +30,7 @@ class SignedMachines:
     """
 
     def __init__(self, model: Any, data: OrdinalData) -> None:
-        if model.constraints != "implicit":
-            raise ValueError(
-                "costs need constraints='implicit'; found "
-                f"constraints={model.constraints!r}, which counts errors at the two thresholds "
-                "next to a label alike."
-            )
+        require_implicit(model, "boosting by costs")
         self._model = model
         self._task = prepare_task(model, data, np.ones((len(data.codes), data.n_classes - 1)))
         self._last: tuple[ThresholdDual, DualSolution] | None = None

@@ -128,6 +128,15 @@ def check_parameters(model: Any) -> None:
         )
 
 
+def require_implicit(model: Any, what: str) -> None:
+    """Raise where costs of rows would be left out of account."""
+    if model.constraints != "implicit":
+        raise ValueError(
+            f"{what} needs constraints='implicit'; found constraints={model.constraints!r}, which "
+            "counts errors at the two thresholds next to a label alike."
+        )
+
+
 def _make_kernel(model: Any, X: Any, weights: Vector) -> Kernel:
     params = {name: getattr(model, name) for name in parameter_names(model.kernel)}
     if model.kappa is not None:
@@ -150,11 +159,7 @@ def _threshold_weights(model: Any, data: OrdinalData, sample_cost: Any) -> Matri
     if model.constraints == "implicit":
         return threshold_weights(read_costs(model, data, sample_cost))
     if sample_cost is not None:
-        raise ValueError(
-            "sample_cost needs constraints='implicit'; found "
-            f"constraints={model.constraints!r}, which counts errors at the two thresholds next "
-            "to a label alike."
-        )
+        require_implicit(model, "sample_cost")
     if model.constraints == "explicit":
         return adjacent_weights(data.n_classes)[data.codes]
     observed = np.unique(data.codes[data.sample_weight > 0.0])

@@ -258,7 +258,7 @@ def test_machines_are_those_of_separate_fits_on_costs():
 def test_machines_with_explicit_constraints_take_weights_instead_of_costs():
     X, y = ordinal_data()
     machine = SVOR(C=0.1, constraints="explicit")
-    with pytest.raises(ValueError, match="costs need constraints='implicit'"):
+    with pytest.raises(ValueError, match="boosting by costs needs constraints='implicit'"):
         AdaBoostOR(machine, 2).fit(X, y)
     model = AdaBoostOR(machine, 2, conversion="weight").fit(X, y)
     assert normalised_cost(model, X, y, "absolute") <= model.bound_[-1]
