@@ -77,8 +77,9 @@ class PRank(ThresholdModelMixin, BaseEstimator):
     n_iter_ : int
         After ``fit``: epochs done.
     n_mistakes_ : int
-        After ``partial_fit``: examples that were answered wrongly when they were presented, over
-        all calls since the last ``fit``. A score that equals a threshold counts as wrong.
+        After ``partial_fit``: examples that were answered wrongly when they were presented, by the
+        weights of that moment and not by averages, over all calls since the last ``fit``. A score
+        that equals a threshold counts as wrong.
     cumulative_cost_ : float
         After ``partial_fit``: the sum of the costs of these answers.
 

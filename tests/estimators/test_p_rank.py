@@ -56,7 +56,7 @@ def test_pocket_beats_the_last_weights_where_classes_overlap():
 
 def test_averages_have_fractions_and_plain_thresholds_do_not():
     X, y = ordinal_data()
-    assert (fit(X, y).thresholds_ % 1 == 0).all()
+    assert (fit(X, y, averaged=False).thresholds_ % 1 == 0).all()
     assert (fit(X, y, averaged=True).thresholds_ % 1 != 0).any()
 
 
@@ -194,7 +194,7 @@ def test_batches_and_repeats_are_one_stream(rng, averaged):
 
 def test_mistakes_are_those_of_the_answers_before_each_step():
     X, y = ordinal_data()
-    model = PRank(cost="squared")
+    model = PRank(averaged=False, cost="squared")
     mistakes, cost = 0, 0.0
     for x, label in zip(X, y, strict=True):
         if hasattr(model, "coef_"):
@@ -206,6 +206,9 @@ def test_mistakes_are_those_of_the_answers_before_each_step():
         cost += (label - answer) ** 2
         model.partial_fit(x[None], [label], classes=[0, 1, 2, 3])
     assert (model.n_mistakes_, model.cumulative_cost_) == (mistakes, cost)
+    # Averaging changes what is predicted, not what is learnt.
+    averaged = PRank(cost="squared").partial_fit(X, y, classes=[0, 1, 2, 3])
+    assert (averaged.n_mistakes_, averaged.cumulative_cost_) == (mistakes, cost)
 
 
 def test_online_learning_stops_on_separable_data(rng):
