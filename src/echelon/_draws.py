@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-LARGEST_SEED = int(np.iinfo(np.int32).max)
+from .ordinal.arrays import LARGEST_SEED
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from .base import SignedLearnerMixin
+from .ordinal.arrays import LARGEST_SEED
 from .ordinal.labels import Codes
 
 
@@ -31,7 +32,7 @@ def seed(estimator: Any, rng: np.random.RandomState) -> Any:
     """Set every ``random_state`` of the estimator and of what it holds."""
     names = sorted(n for n in estimator.get_params() if n.split("__")[-1] == "random_state")
     if names:
-        estimator.set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in names})
+        estimator.set_params(**{name: rng.randint(LARGEST_SEED) for name in names})
     return estimator
 
 

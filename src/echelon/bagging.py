@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
-from ._draws import LARGEST_SEED, Draws, count_of
+from ._draws import Draws, count_of
 from ._members import fit_weighted, inherit_input_tags, know_all_levels, member_ranks, seed
 from ._validation import (
     OrdinalData,
@@ -27,9 +27,8 @@ from ._validation import (
 )
 from ._warnings import warn_caller
 from .base import OrdinalClassifierMixin, squeeze_margins
-from .ordinal.arrays import require_count
+from .ordinal.arrays import LARGEST_SEED, require_count
 from .ordinal.costs import Matrix
-from .ordinal.labels import Codes
 from .ordinal.reduction import VoteTally, decode
 from .solvers.bins import BinnedInputs, bin_inputs, check_max_bins
 from .solvers.ordinal_tree import TreeLearner
@@ -230,7 +229,7 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
             draw = draws.draw(number)
             rows = np.flatnonzero(draw.weights == 0.0)
             inputs = _columns(_safe_indexing(X, rows), draw.columns, draws.n_inputs)
-            tally.mass[rows, _ranks(member, inputs, data.n_classes)] += 1.0
+            tally.mass[rows, member_ranks(member, inputs, data.n_classes)] += 1.0
             chances[rows] += _chances(member, inputs, data.n_classes)
         votes = tally.mass.sum(axis=1)
         margins, left_out = tally.margins(), votes > 0.0
@@ -366,11 +365,6 @@ def _columns(X: Any, columns: npt.NDArray[np.intp], n_inputs: int) -> Any:
     return _safe_indexing(X, columns, axis=1)
 
 
-def _ranks(member: Any, X: Any, n_classes: int) -> Codes:
-    # Inputs of trees were checked for all of them at once.
-    return member._ranks(X) if type(member) is ORTree else member_ranks(member, X, n_classes)
-
-
 def _chances(member: Any, X: Any, n_classes: int) -> Matrix:
     """Class probabilities of one ranker, or its vote."""
     if type(member) is ORTree:
@@ -387,7 +381,7 @@ def _chances(member: Any, X: Any, n_classes: int) -> Matrix:
 def _vote(members: list[Any], X: Any, n_inputs: int, n_classes: int) -> Matrix:
     tally = VoteTally(_num_samples(X), n_classes)
     for member, columns in members:
-        tally.add(_ranks(member, _columns(X, columns, n_inputs), n_classes), 1.0)
+        tally.add(member_ranks(member, _columns(X, columns, n_inputs), n_classes), 1.0)
     return tally.margins()
 
 

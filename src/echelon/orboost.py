@@ -22,7 +22,7 @@ from ._validation import (
     validate_ordinal_fit,
 )
 from .base import ThresholdModelMixin
-from .ordinal.arrays import require_count
+from .ordinal.arrays import LARGEST_SEED, require_count
 from .ordinal.costs import Matrix, adjacent_weights, cost_matrix, threshold_weights
 from .ordinal.labels import Codes
 from .ordinal.reduction import decode, untilted_probabilities
@@ -258,7 +258,7 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         rng: np.random.RandomState,
     ) -> list[Round]:
         rounds: list[Round] = []
-        draws = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
+        draws = np.random.default_rng(rng.randint(LARGEST_SEED))
         n, T, rate = len(data.codes), self.n_estimators, self.learning_rate
         for found in boost(objective, learner, n, n_rounds=T, learning_rate=rate, rng=draws):
             rounds.append(found)

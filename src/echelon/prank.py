@@ -20,7 +20,7 @@ from ._validation import (
     validate_ordinal_fit,
 )
 from .base import ThresholdModelMixin
-from .ordinal.arrays import check_weights, require_count
+from .ordinal.arrays import LARGEST_SEED, check_weights, require_count
 from .ordinal.costs import cost_matrix, require_v_shaped
 from .ordinal.labels import Codes, OrdinalScale, read_scale
 from .solvers.prank import (
@@ -167,7 +167,7 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         data = validate_ordinal_fit(self, X, y, sample_weight)
         costs = read_costs(self, data, sample_cost)
         problem = prank_problem(data.X, data.codes, costs, data.sample_weight)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        seed = check_random_state(self.random_state).randint(LARGEST_SEED)
         total = float(data.sample_weight.sum())
         result = solve_prank(
             problem,

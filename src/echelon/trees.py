@@ -21,7 +21,7 @@ from ._validation import (
     validate_ordinal_fit,
 )
 from .base import OrdinalClassifierMixin, SignedLearnerMixin
-from .ordinal.arrays import require_count
+from .ordinal.arrays import LARGEST_SEED, require_count
 from .ordinal.costs import Matrix
 from .ordinal.labels import Codes
 from .solvers.bins import bin_inputs, check_max_bins
@@ -159,7 +159,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         learner = TreeLearner(bins, self._limits(len(bins.edges)))
 
         def learn(V: Matrix) -> tuple[OrdinalTree, Codes]:
-            tree, leaves = learner.grow(V, rng.randint(np.iinfo(np.int32).max))
+            tree, leaves = learner.grow(V, rng.randint(LARGEST_SEED))
             if (leaves < 0).any():
                 leaves = tree.apply_codes(bins)
             tree = tree.count_classes(leaves, data.codes, data.sample_weight, data.n_classes)

@@ -15,9 +15,10 @@ from sklearn.preprocessing import StandardScaler
 from support.data import ordinal_data
 
 from echelon import LinearSVOR, OrdinalReduction, ORStump, ProportionalOdds
-from echelon._draws import LARGEST_SEED, Draws
+from echelon._draws import Draws
 from echelon.bagging import OrdinalBagging
 from echelon.datasets import load_lev
+from echelon.ordinal.arrays import LARGEST_SEED
 from echelon.ordinal.costs import cost_matrix
 from echelon.ordinal.reduction import weighted_median
 from echelon.trees import ORTree

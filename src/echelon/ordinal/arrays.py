@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
 
+#: Seeds are drawn below this, which every generator accepts.
+LARGEST_SEED = int(np.iinfo(np.int32).max)
+
 
 def read_numbers(values: Any, name: str) -> npt.NDArray[np.float64]:
     """Array of floats, of any shape and content."""
