@@ -10,8 +10,9 @@ from echelon import metrics
 ON_PROBABILITIES = ("ordinal_log_loss", "ranked_probability_score")
 ON_SCORES = ("concordance_index",)
 NOT_METRICS = (
-    "OrdinalReport", "OrdinalScorer", "Summary", "corrected_resampled_t_test", "cost_scorer",
-    "get_scorer", "scorer_names",
+    "FriedmanResult", "NemenyiResult", "OrdinalReport", "OrdinalScorer", "Summary", "average_ranks",
+    "corrected_resampled_t_test", "cost_scorer", "friedman_test", "get_scorer",
+    "nemenyi_critical_difference", "nemenyi_test", "scorer_names",
 )  # fmt: skip
 ON_LABELS = tuple(sorted({*metrics.__all__} - {*ON_PROBABILITIES, *ON_SCORES, *NOT_METRICS}))
 

@@ -18,17 +18,29 @@ from .error import (
     zero_one_error,
 )
 from .probability import ordinal_log_loss, ranked_probability_score
+from .ranks import (
+    FriedmanResult,
+    NemenyiResult,
+    average_ranks,
+    friedman_test,
+    nemenyi_critical_difference,
+    nemenyi_test,
+)
 from .registry import register as _register
 from .report import OrdinalReport, ordinal_report
 from .scorers import OrdinalScorer, cost_scorer, get_scorer, scorer_names
 
 __all__ = [
+    "FriedmanResult",
+    "NemenyiResult",
     "OrdinalReport",
     "OrdinalScorer",
     "Summary",
+    "average_ranks",
     "concordance_index",
     "corrected_resampled_t_test",
     "cost_scorer",
+    "friedman_test",
     "get_scorer",
     "kendall_tau_b",
     "linear_weighted_kappa",
@@ -36,6 +48,8 @@ __all__ = [
     "maximum_mean_absolute_error",
     "mean_absolute_rank_error",
     "mean_cost",
+    "nemenyi_critical_difference",
+    "nemenyi_test",
     "ordinal_log_loss",
     "ordinal_report",
     "quadratic_weighted_kappa",

@@ -1,0 +1,321 @@
+"""Many models over many data sets: average ranks, Friedman's test and Nemenyi's.
+
+A table of scores has a row per data set and a column per model. The tests look at ranks within
+rows alone, so scores of different data sets need not be comparable (Demšar, 2006).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FriedmanResult:
+    """Do models differ at all?
+
+    Parameters
+    ----------
+    names : tuple of str
+        The models, in the order of the columns.
+    average_ranks : ndarray of shape (n_models,)
+        1 is best.
+    n_sets, n_models : int
+    statistic, p : float
+        Friedman's χ² with the correction for ties, and its p-value with n_models − 1 degrees of
+        freedom.
+    f_statistic, f_p : float
+        The statistic of Iman and Davenport, less conservative, and its p-value by F with
+        n_models − 1 and (n_models − 1)(n_sets − 1) degrees of freedom.
+    """
+
+    names: tuple[str, ...]
+    average_ranks: Array
+    n_sets: int
+    n_models: int
+    statistic: float
+    p: float
+    f_statistic: float
+    f_p: float
+
+
+@dataclass(frozen=True)
+class NemenyiResult:
+    """Which models differ?
+
+    Parameters
+    ----------
+    names : tuple of str
+        The models, in the order of the columns.
+    average_ranks : ndarray of shape (n_models,)
+        1 is best.
+    n_sets, n_models : int
+    alpha : float
+        Level of the test over all pairs.
+    critical_difference : float
+        Average ranks that differ by so much or more differ significantly.
+    p : ndarray of shape (n_models, n_models)
+        Of every pair, allowing for the number of pairs.
+    groups : tuple of tuple of str
+        The largest groups, of two models or more, in which no two differ significantly; the best
+        group first, and within it the best model first.
+    """
+
+    names: tuple[str, ...]
+    average_ranks: Array
+    n_sets: int
+    n_models: int
+    alpha: float
+    critical_difference: float
+    p: Array
+    groups: tuple[tuple[str, ...], ...]
+
+
+def average_ranks(scores: Any, lower_is_better: bool = True) -> Array:
+    """Mean rank of every model over data sets; 1 is best, and ties share their mean rank.
+
+    Parameters
+    ----------
+    scores : array-like or data frame of shape (n_sets, n_models)
+    lower_is_better : bool
+        True for errors.
+
+    Returns
+    -------
+    ranks : ndarray of shape (n_models,)
+
+    Examples
+    --------
+    >>> average_ranks([[0.1, 0.3, 0.2], [0.4, 0.5, 0.4]])
+    array([1.25, 3.  , 1.75])
+    """
+    return np.asarray(_ranks(_read_scores(scores)[1], lower_is_better).mean(axis=0))
+
+
+def friedman_test(
+    scores: Any, *, names: Sequence[str] | None = None, lower_is_better: bool = True
+) -> FriedmanResult:
+    """Test whether models rank alike over data sets.
+
+    Parameters
+    ----------
+    scores : array-like or data frame of shape (n_sets, n_models)
+        A figure per data set and model, without missing ones.
+    names : sequence of str, optional
+        Names of the models; the columns of a frame, or ``"model 1"`` and so on, by default.
+    lower_is_better : bool
+        True for errors.
+
+    Returns
+    -------
+    result : FriedmanResult
+
+    Notes
+    -----
+    With ranks r_ij and their mean (k + 1)/2 the statistic is
+    χ² = (k − 1)·Σ_j (Σ_i r_ij − n(k + 1)/2)² / Σ_ij (r_ij − (k + 1)/2)², which without ties is
+    Friedman's 12n/(k(k + 1))·(Σ_j R_j² − k(k + 1)²/4) of the average ranks R_j. That of Iman and
+    Davenport is F = (n − 1)χ²/(n(k − 1) − χ²).
+
+    Examples
+    --------
+    >>> errors = [[0.10, 0.14, 0.20], [0.31, 0.30, 0.44], [0.22, 0.25, 0.27], [0.05, 0.07, 0.11]]
+    >>> found = friedman_test(errors)
+    >>> found.average_ranks
+    array([1.25, 1.75, 3.  ])
+    >>> round(found.statistic, 3), round(found.p, 3)
+    (6.5, 0.039)
+    """
+    known, values = _read_scores(scores, names, least_sets=2)
+    ranks = _ranks(values, lower_is_better)
+    n, k = ranks.shape
+    deviations = ranks - 0.5 * (k + 1)
+    total = float((deviations**2).sum())
+    # Models that tie on every set do not differ.
+    statistic = (k - 1) * float((deviations.sum(axis=0) ** 2).sum()) / total if total else 0.0
+    room = n * (k - 1) - statistic
+    # Sums of halves are exact, so that models in the same order on every set leave no room.
+    f_statistic = (n - 1) * statistic / room if room > 1e-9 * n * k else math.inf
+    return FriedmanResult(
+        names=known,
+        average_ranks=ranks.mean(axis=0),
+        n_sets=n,
+        n_models=k,
+        statistic=statistic,
+        p=float(stats.chi2.sf(statistic, k - 1)),
+        f_statistic=f_statistic,
+        f_p=float(stats.f.sf(f_statistic, k - 1, (k - 1) * (n - 1))),
+    )
+
+
+def nemenyi_critical_difference(n_models: int, n_sets: int, alpha: float = 0.05) -> float:
+    """Least difference of average ranks that is significant over all pairs of models.
+
+    Parameters
+    ----------
+    n_models : int
+        At least 2.
+    n_sets : int
+        Data sets that the ranks are averaged over.
+    alpha : float
+        Level, between 0 and 1.
+
+    Returns
+    -------
+    difference : float
+        q/√2·√(k(k + 1)/(6n)), q the upper quantile of the studentised range of k models with
+        infinitely many degrees of freedom.
+
+    Examples
+    --------
+    >>> round(nemenyi_critical_difference(6, 8), 3)
+    2.666
+    """
+    for name, value, least in (("n_models", n_models, 2), ("n_sets", n_sets, 1)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} must be an integer of at least {least}; found {value!r}.")
+    if not 0.0 < alpha < 1.0:
+        raise ValueError(f"alpha must lie between 0 and 1; found {alpha!r}.")
+    quantile = stats.studentized_range.isf(alpha, n_models, np.inf)
+    return float(quantile * _scale(n_models, n_sets))
+
+
+def nemenyi_test(
+    scores: Any,
+    *,
+    names: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    lower_is_better: bool = True,
+) -> NemenyiResult:
+    """Compare all pairs of models by their average ranks over data sets.
+
+    Parameters
+    ----------
+    scores : array-like or data frame of shape (n_sets, n_models)
+    names : sequence of str, optional
+        Both as for `friedman_test`.
+    alpha : float
+        Level of the test over all pairs.
+    lower_is_better : bool
+        True for errors.
+
+    Returns
+    -------
+    result : NemenyiResult
+
+    Notes
+    -----
+    It is meant for models that `friedman_test` has found to differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> errors = np.linspace(0.1, 0.4, 12)[:, None] + [0.00, 0.01, 0.02, 0.03]
+    >>> found = nemenyi_test(errors)
+    >>> round(found.critical_difference, 3)
+    1.354
+    >>> found.groups
+    (('model 1', 'model 2'), ('model 2', 'model 3'), ('model 3', 'model 4'))
+    """
+    known, values = _read_scores(scores, names, least_sets=2)
+    ranks = _ranks(values, lower_is_better).mean(axis=0)
+    n, k = values.shape
+    difference = nemenyi_critical_difference(k, n, alpha)
+    apart = np.abs(np.subtract.outer(ranks, ranks))
+    p = stats.studentized_range.sf(apart / _scale(k, n), k, np.inf)
+    np.fill_diagonal(p, 1.0)
+    groups = tuple(tuple(known[j] for j in group) for group in indistinguishable(ranks, difference))
+    return NemenyiResult(known, ranks, n, k, alpha, difference, p, groups)
+
+
+def indistinguishable(ranks: Array, difference: float) -> list[tuple[int, ...]]:
+    """Positions of the largest groups whose ranks all lie within less than the difference.
+
+    On a line such a group is a run of neighbours, and a run is largest if it neither begins nor
+    ends with another.
+
+    Examples
+    --------
+    >>> indistinguishable(np.array([3.0, 1.0, 2.5, 1.5]), 1.6)
+    [(1, 3, 2), (3, 2, 0)]
+    """
+    order = np.argsort(ranks, kind="stable")
+    ends = np.searchsorted(ranks[order], ranks[order] + difference, side="left")
+    groups, reached = [], 0
+    for start, end in enumerate(ends.tolist()):
+        if end > max(reached, start + 1):
+            groups.append(tuple(order[start:end].tolist()))
+            reached = end
+    return groups
+
+
+def _scale(k: int, n: int) -> float:
+    """Unit of the studentised range in average ranks."""
+    return math.sqrt(k * (k + 1) / (12.0 * n))
+
+
+def _ranks(values: Array, lower_is_better: bool) -> Array:
+    return np.asarray(stats.rankdata(values if lower_is_better else -values, axis=1))
+
+
+def _read_scores(
+    scores: Any, names: Sequence[str] | None = None, least_sets: int = 1
+) -> tuple[tuple[str, ...], Array]:
+    """Names of the models and their scores, checked."""
+    columns, values = _as_array(scores)
+    if values.ndim != 2 or values.shape[1] < 2 or values.shape[0] < least_sets:
+        raise ValueError(
+            f"scores must have a row per data set, {least_sets} at least, and a column per model, "
+            f"2 at least; found an array of shape {values.shape}."
+        )
+    known = _names(names, columns, values.shape[1])
+    missing = np.argwhere(np.isnan(values))
+    if len(missing):
+        row, column = missing[0]
+        raise ValueError(
+            f"scores has {len(missing)} missing figures (NaN), the first in row {row} of "
+            f"{known[column]!r}; every model needs a figure on every data set."
+        )
+    return known, values
+
+
+def _names(
+    given: Sequence[str] | None, columns: tuple[str, ...] | None, n_models: int
+) -> tuple[str, ...]:
+    if given is None:
+        return columns or tuple(f"model {j}" for j in range(1, n_models + 1))
+    names = tuple(map(str, given))
+    if len(names) != n_models or len(set(names)) < n_models:
+        raise ValueError(
+            f"names must be {n_models} different names, one per model; found {list(names)}."
+        )
+    return names
+
+
+def _as_array(scores: Any) -> tuple[tuple[str, ...] | None, Array]:
+    import narwhals as nw
+
+    frame = nw.from_native(scores, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        texts = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
+        if texts:
+            raise ValueError(
+                f"scores must have columns of numbers only; found {texts[0]!r} with "
+                f"{frame.schema[texts[0]]}."
+            )
+        return tuple(map(str, frame.columns)), np.asarray(frame.to_numpy(), dtype=np.float64)
+    try:
+        return None, np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "scores must be numbers, a row per data set and a column per model; found values "
+            f"that are not ({error})."
+        ) from error
