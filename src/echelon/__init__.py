@@ -17,10 +17,11 @@ _HOMES = {
     "OrdinalReduction": "meta",
     "PRank": "prank",
     "ProportionalOdds": "linear",
+    "RankRules": "rules",
     "RoundedRegressor": "meta",
     "SVOR": "svm",
 }
-_ROOMS = ("datasets", "metrics", "model_selection", "reproduction")
+_ROOMS = ("datasets", "metrics", "model_selection", "plots", "reproduction")
 
 __all__ = [*_HOMES, *_ROOMS]
 

@@ -19,9 +19,12 @@ from .ordinal.labels import Codes
 class StagedMixin(OrdinalClassifierMixin):
     """Labels and scores after every round, for estimators with ``_staged_codes(X)``.
 
-    The estimator has the parameters ``n_estimators``, ``learning_rate``, ``n_iter_no_change``,
-    ``validation_fraction``, ``tol`` and ``verbose``.
+    The estimator has the parameters ``n_iter_no_change``, ``validation_fraction``, ``tol`` and
+    ``verbose``, and those that ``_most_rounds`` and ``_step_factor`` name.
     """
+
+    _most_rounds = "n_estimators"
+    _step_factor = "learning_rate"
 
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         raise NotImplementedError
@@ -57,8 +60,8 @@ class StagedMixin(OrdinalClassifierMixin):
             yield -self._mean_cost(codes, y, sample_weight)
 
     def _check_rounds(self) -> None:
-        require_count("n_estimators", self.n_estimators)
-        require_positive("learning_rate", self.learning_rate)
+        require_count(self._most_rounds, getattr(self, self._most_rounds))
+        require_positive(self._step_factor, getattr(self, self._step_factor))
         if self.n_iter_no_change is None:
             return
         require_count("n_iter_no_change", self.n_iter_no_change)
@@ -85,10 +88,10 @@ class StagedMixin(OrdinalClassifierMixin):
         return np.sort(train), held
 
     def _report(self, n_rounds: int, figures: str) -> None:
-        step = max(1, self.n_estimators // 10)
-        if self.verbose > 0 and n_rounds % step == 0:
+        most = getattr(self, self._most_rounds)
+        if self.verbose > 0 and n_rounds % max(1, most // 10) == 0:
             name = type(self).__name__
-            print(f"{name}: round {n_rounds} of {self.n_estimators}, {figures}", flush=True)
+            print(f"{name}: round {n_rounds} of {most}, {figures}", flush=True)
 
 
 class Patience:

@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.estimators import instances
 
-from echelon import SVOR, AdaBoostOR, OrdinalBagging, ORStump
+from echelon import SVOR, AdaBoostOR, OrdinalBagging, ORStump, RankRules
 from echelon.base import OrdinalClassifierMixin
 
 ONE_MARGIN_PER_THRESHOLD = (
@@ -28,6 +28,10 @@ DRAWN_ROWS = (
     "a bootstrap draws as many rows as there are, so a row of weight two is not two rows; the "
     "instances without one run the check"
 )
+DRAWN_PART = (
+    "the conditions of a rule are sought on a part of the rows drawn without replacement, where a "
+    "row of weight two is not two rows; the instances that use all rows run the check"
+)
 LIGHT_CLASSES_AT_THE_ENDS = (
     "an exact stump cuts off the ends of a feature where it finds rows of the light classes alone, "
     "however light they are, and rows of the test part beyond get their rank"
@@ -44,6 +48,8 @@ def expected_failures(estimator):
         failures |= dict.fromkeys(WEIGHTS_AND_REPEATS, COPIES_IN_SEVERAL_FOLDS)
     if isinstance(estimator, OrdinalBagging) and estimator.bootstrap:
         failures |= dict.fromkeys(WEIGHTS_AND_REPEATS, DRAWN_ROWS)
+    if isinstance(estimator, RankRules) and estimator.subsample < 1.0:
+        failures |= dict.fromkeys(WEIGHTS_AND_REPEATS, DRAWN_PART)
     stumps = isinstance(estimator, AdaBoostOR) and estimator.estimator is None
     if stumps or isinstance(estimator, ORStump):
         failures["check_class_weight_classifiers"] = LIGHT_CLASSES_AT_THE_ENDS

@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 from support.data import ascending
 
 from echelon.ordinal.likelihoods import class_probabilities, get_link
-from echelon.solvers.calibration import calibrate
+from echelon.solvers.calibration import calibrate, calibrate_by_exponential
 
 
 def make_scores(n=80, K=4, seed=0, slope=1.5):
@@ -100,3 +100,32 @@ def test_classes_without_rows_have_probability_zero():
     np.testing.assert_allclose(
         P[:, levels], probabilities(calibrate(scores, codes, 3, weights), scores)
     )
+
+
+def test_no_other_slope_and_thresholds_have_a_lower_exponential_loss():
+    scores, codes, weights = make_scores(seed=3)
+    sides = np.where(codes[:, None] > np.arange(3), 1.0, -1.0)
+
+    def loss(v):
+        margins = sides * (v[0] * scores[:, None] - v[1:])
+        return weights @ np.exp(-margins).sum(axis=1)
+
+    slope, thresholds = calibrate_by_exponential(scores, codes, 4, weights)
+    ours = np.concatenate([[slope], thresholds]) / 2.0
+    best = minimize(loss, np.zeros(4), method="BFGS", options={"gtol": 1e-8})
+    assert loss(ours) <= best.fun * (1.0 + 1e-9)
+    np.testing.assert_allclose(ours, best.x, rtol=1e-4)
+    assert ascending(thresholds)
+
+
+def test_the_exponential_slope_is_never_negative_nor_infinite():
+    codes = np.array([0, 0, 1, 1])
+    for scores, least, most in (
+        (np.array([1.0, 2.0, 3.0, 4.0]), 10.0, 100.0),
+        (np.array([4.0, 3.0, 2.0, 1.0]), 0.0, 1e-6),
+        (np.ones(4), 0.0, 0.0),
+    ):
+        slope, thresholds = calibrate_by_exponential(scores, codes, 3, np.ones(4))
+        assert least <= slope <= most
+        assert np.isfinite(thresholds[0])
+        assert thresholds[1] == np.inf

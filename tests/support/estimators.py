@@ -17,6 +17,7 @@ from echelon import (
     ORTree,
     PRank,
     ProportionalOdds,
+    RankRules,
 )
 from echelon.base import OrdinalClassifierMixin
 from echelon.model_selection import CoarseToFineSearchCV
@@ -27,6 +28,7 @@ REQUIRED = {
     ORBoost: lambda: ORBoost(n_estimators=30, random_state=0),
     OrdinalBagging: lambda: OrdinalBagging(n_estimators=15, random_state=0),
     PRank: lambda: PRank(n_epochs=20, random_state=0),
+    RankRules: lambda: RankRules(n_rules=30, random_state=0),
     CoarseToFineSearchCV: lambda: CoarseToFineSearchCV(
         LogisticRegression(), {"C": [0.1, 1.0]}, fine_points=3, cv=2, error_score="raise"
     ),
@@ -55,6 +57,12 @@ VARIANTS = {
     ],
     ProportionalOdds: [ProportionalOdds("probit", alpha=0.5)],
     OrdinalReduction: [OrdinalReduction(mode="joint")],
+    RankRules: [
+        RankRules(30, subsample=1.0, pair_weight="once", max_bins=32),
+        RankRules(30, loss="threshold", technique="constant_step", subsample=1.0),
+        RankRules(10, loss="binary", technique="gradient", subsample=1.0),
+        RankRules(30, loss="absolute", technique="gradient_boosting", shrinkage=0.3, subsample=1.0),
+    ],
     SVOR: [
         SVOR(constraints="explicit", tol=1e-9),
         SVOR(regularize_thresholds=True, tol=1e-9),

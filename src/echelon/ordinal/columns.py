@@ -148,11 +148,11 @@ def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     if values.dtype.kind == "O":
-        return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+        return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     return np.zeros(len(values), dtype=bool)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a label is None, NaN (unequal to itself) or pandas' NA (equal to nothing)."""
     if value is None:
         return True

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +39,7 @@ class BinnedInputs:
     codes: BinCodes
     edges: tuple[Vector, ...]
 
-    @property
+    @cached_property
     def n_bins(self) -> npt.NDArray[np.intp]:
         """Number of bins of each feature, without the one for missing values."""
         return np.array([len(edges) + 1 for edges in self.edges], dtype=np.intp)
@@ -50,7 +51,10 @@ class BinnedInputs:
 
 
 def bin_inputs(
-    X: npt.NDArray[np.float64], max_bins: int | None = None, weights: Vector | None = None
+    X: npt.NDArray[np.float64],
+    max_bins: int | None = None,
+    weights: Vector | None = None,
+    n_categories: Sequence[int] | None = None,
 ) -> BinnedInputs:
     """Codes and edges of the columns of X.
 
@@ -63,6 +67,9 @@ def bin_inputs(
     weights : ndarray of shape (n,), optional
         The bins of a feature with more distinct values than `max_bins` have about equal weight;
         rows without weight make no bins.
+    n_categories : sequence of d int, optional
+        For a column that holds positions of categories, their number: such a column has a bin for
+        each of them and one for others; 0 for a column of numbers.
 
     Examples
     --------
@@ -73,8 +80,11 @@ def bin_inputs(
     array([[0, 1, 2, 0]], dtype=uint8)
     """
     kept = None if weights is None or weights.all() else np.flatnonzero(weights)
-    edges = []
-    for column in X.T:
+    edges: list[Vector] = []
+    for j, column in enumerate(X.T):
+        if n_categories is not None and n_categories[j]:
+            edges.append(np.arange(n_categories[j], dtype=np.float64) + 0.5)
+            continue
         seen = column if kept is None else column[kept]
         heavy = weights if kept is None or weights is None else weights[kept]
         edges.append(_edges(seen, heavy, max_bins))

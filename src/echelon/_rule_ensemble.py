@@ -1,0 +1,134 @@
+"""Rules that add up to scores: one ensemble, or one for every threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit
+
+from .ordinal.costs import Matrix
+from .ordinal.labels import Codes
+from .ordinal.reduction import monotone_exceedance
+from .ordinal.thresholds import Vector, all_levels, level_of_threshold, margins
+from .solvers.rank_rules import RuleRound
+from .solvers.rule_bodies import Body, covers
+from .solvers.rule_tables import RuleTable, tabulate_rules
+
+Stage = Sequence[RuleRound | None]
+
+
+@dataclass(frozen=True)
+class RuleEnsemble:
+    """Rules in the order in which they were found, and thresholds for the sum of their responses.
+
+    ``class_shares`` (M, K) has the share of the weight of all training rows that each rule covers,
+    by class; ``losses`` and ``stages`` have the mean loss and the thresholds after every rule,
+    ``start`` the thresholds of the score 0.
+    """
+
+    bodies: tuple[Body, ...]
+    responses: Vector
+    class_shares: Matrix
+    losses: Vector
+    stages: tuple[Vector, ...]
+    start: Vector
+
+    @classmethod
+    def of(cls, rounds: Sequence[RuleRound | None], start: Vector, mass: Vector) -> RuleEnsemble:
+        """From the rounds of boosting, without those that found no rule any more.
+
+        ``mass`` is the weight of the training rows of each class.
+        """
+        made = [found for found in rounds if found is not None]
+        covered = [found.class_weights for found in made]
+        return cls(
+            tuple(found.body for found in made),
+            np.array([found.response for found in made]),
+            np.array(covered).reshape(len(made), len(mass)) / mass.sum(),
+            np.array([found.loss for found in made]),
+            tuple(found.thresholds for found in made),
+            start,
+        )
+
+    @property
+    def thresholds(self) -> Vector:
+        """Of the whole score."""
+        return self.stages[-1] if self.stages else self.start
+
+    @cached_property
+    def table(self) -> RuleTable:
+        """The rules in a form that scores rows fast."""
+        return tabulate_rules(self.bodies, self.responses)
+
+    def margins(self, X: Matrix) -> Matrix:
+        """Score minus thresholds."""
+        return margins(self.table(X), self.thresholds)
+
+    def staged_margins(self, X: Matrix) -> Iterator[Matrix]:
+        """The same after every rule; always the same array of scores underneath."""
+        scores = np.zeros(len(X))
+        for body, response, thresholds in zip(
+            self.bodies, self.responses, self.stages, strict=True
+        ):
+            scores += response * covers(body, X)
+            yield margins(scores, thresholds)
+
+
+def class_shares(
+    bodies: Sequence[Body], X: Matrix, codes: Codes, n_classes: int, weights: Vector
+) -> Matrix:
+    """Share of the weight of all rows that each body covers, by class, (M, K)."""
+    shares = np.zeros((len(bodies), n_classes))
+    for m, body in enumerate(bodies):
+        inside = covers(body, X)
+        shares[m] = np.bincount(codes[inside], weights[inside], minlength=n_classes)
+    return shares / weights.sum()
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The levels of a scale that occur in the training rows.
+
+    ``joint`` says whether one score is cut by all thresholds, or every threshold has a score of its
+    own, whose probabilities are made to fall from threshold to threshold.
+    """
+
+    observed: Codes
+    n_classes: int
+    joint: bool
+
+    def thresholds(self, found: Vector) -> Vector:
+        """Thresholds of the whole scale; ∓∞ next to levels that do not occur."""
+        return all_levels(found, self.observed, self.n_classes)
+
+    def margins(self, found: Matrix) -> Matrix:
+        """Margins of the whole scale from those between levels that occur."""
+        if not self.joint:
+            found = 0.5 * logit(monotone_exceedance(expit(2.0 * found)))
+        if len(self.observed) == self.n_classes:
+            return found
+        framed = np.empty((len(found), found.shape[1] + 2))
+        framed[:, 0], framed[:, 1:-1], framed[:, -1] = np.inf, found, -np.inf
+        return framed[:, level_of_threshold(self.observed, self.n_classes)]
+
+
+class HeldOut:
+    """Margins on rows that were held out, after every stage."""
+
+    def __init__(self, X: npt.NDArray[np.float64], starts: Sequence[Vector]) -> None:
+        self._X = X
+        self._scores = [np.zeros(len(X)) for _ in starts]
+        self._thresholds = list(starts)
+
+    def margins(self, stage: Stage) -> Matrix:
+        """After one more stage."""
+        for m, found in enumerate(stage):
+            if found is not None:
+                self._scores[m] += found.response * covers(found.body, self._X)
+                self._thresholds[m] = found.thresholds
+        parts = zip(self._scores, self._thresholds, strict=True)
+        return np.hstack([margins(scores, cuts) for scores, cuts in parts])

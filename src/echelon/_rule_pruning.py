@@ -1,0 +1,103 @@
+"""Fewer rules for a fitted ensemble: a sparse refit, and a report of what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._rule_ensemble import RuleEnsemble
+from ._validation import OrdinalData
+from .ordinal.thresholds import Vector
+from .solvers.rank_rules import RuleRound, replay
+from .solvers.refit_losses import LogPairLoss, LogThresholdLoss, RefitLoss, SmoothAbsoluteLoss
+from .solvers.rule_bodies import Body, covers
+from .solvers.rule_losses import AbsoluteLoss, RuleLoss
+from .solvers.sparse_rules import sparse_refit
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What became of a model by pruning.
+
+    Parameters
+    ----------
+    n_before, n_after : int
+        Rules.
+    error_before, error_after : float
+        Mean absolute error on the rows that the rules were chosen by.
+    violation : float
+        The most by which the responses kept, and the choice of rules, violate the conditions of
+        their optima.
+    """
+
+    n_before: int
+    n_after: int
+    error_before: float
+    error_after: float
+    violation: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_after} of {self.n_before} rules; mean absolute error {self.error_before:.3f} "
+            f"with all and {self.error_after:.3f} with those kept."
+        )
+
+
+@dataclass(frozen=True)
+class KeptRules:
+    """Rules of a pruned ensemble, the most important first, and thresholds of the score 0."""
+
+    rounds: list[RuleRound]
+    start: Vector
+    violation: float
+
+
+def kept_rules(
+    ensemble: RuleEnsemble,
+    loss: RuleLoss,
+    n: int,
+    data: OrdinalData,
+    kind: str,
+    pair_weight: str,
+) -> KeptRules:
+    """The rules of an ensemble that matter most to a loss at the score 0.
+
+    ``loss`` has the levels and weights of the data; ``kind`` and ``pair_weight`` are the
+    estimator's parameters.
+    """
+    merged: dict[Body, float] = {}
+    for body, response in zip(ensemble.bodies, ensemble.responses, strict=True):
+        merged[body] = merged.get(body, 0.0) + float(response)
+    bodies = list(merged)
+    if not bodies:
+        return KeptRules([], loss.thresholds, 0.0)
+    coverage = np.column_stack([covers(body, data.X) for body in bodies])
+    refit = _refit_loss(loss, data, kind, pair_weight)
+    fit = sparse_refit(coverage, refit, np.array(list(merged.values())), n)
+    if isinstance(refit, SmoothAbsoluteLoss) and isinstance(loss, AbsoluteLoss):
+        loss.start_at(refit.shift(coverage @ fit.responses))
+    shares = data.sample_weight @ coverage[:, fit.kept] / data.sample_weight.sum()
+    importance = np.abs(fit.responses[fit.kept]) * np.sqrt(shares * (1.0 - shares))
+    order = fit.kept[np.argsort(-importance, kind="stable")]
+    start = loss.thresholds
+    rounds = replay(
+        loss,
+        [bodies[m] for m in order],
+        fit.responses[order],
+        data.X,
+        classes=data.codes.astype(np.int32),
+        n_classes=data.n_classes,
+        weights=data.sample_weight,
+    )
+    return KeptRules(list(rounds), start, max(fit.selection_violation, fit.refit_violation))
+
+
+def _refit_loss(loss: RuleLoss, data: OrdinalData, kind: str, pair_weight: str) -> RefitLoss:
+    if isinstance(loss, AbsoluteLoss):
+        return SmoothAbsoluteLoss(data.codes, data.sample_weight)
+    levels = loss.terms().levels.astype(np.intp)
+    n_levels = int(levels.max()) + 1
+    if kind == "rank":
+        return LogPairLoss(levels, n_levels, data.sample_weight, count=pair_weight)
+    return LogThresholdLoss(levels, n_levels, data.sample_weight)
