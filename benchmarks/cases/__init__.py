@@ -10,6 +10,7 @@ from . import (
     metrics,
     orboost,
     proportional_odds,
+    rank_rules,
     svor,
     svor_search,
 )
@@ -20,6 +21,7 @@ CASES: tuple[Case, ...] = (
     *adaboost_or.CASES,
     *forest.CASES,
     *orboost.CASES,
+    *rank_rules.CASES,
     *svor_search.CASES,
     *svor.CASES,
     *metrics.CASES,
