@@ -9,6 +9,7 @@ from sklearn.base import clone
 from echelon.datasets import load_esl
 from echelon.reproduction.models import Problem, fixed, get_model, list_models
 from echelon.reproduction.models.boosting import perceptron_kernel
+from echelon.reproduction.published import read_table
 
 
 def test_svr_grid_is_the_papers():
@@ -122,3 +123,49 @@ def test_the_perceptron_kernel_is_conditionally_positive_definite():
 def test_thresholded_ensembles_of_dk09(name, variant, base):
     ensemble = get_model(name).build(Problem((1, 2, 3), 4))
     assert (ensemble.variant, ensemble.base, ensemble.n_estimators) == (variant, base, 2000)
+
+
+@pytest.mark.parametrize(
+    ("name", "loss", "technique"),
+    [
+        ("RankRules", "rank", "simultaneous"),
+        ("ORDER", "threshold", "constant_step"),
+        ("Ordinal ENDER", "binary", "simultaneous"),
+        ("ENDER AE", "absolute", "gradient"),
+    ],
+)
+def test_rules_of_dk09_table_4(name, loss, technique):
+    rules = get_model(name).build(Problem((1, 2, 3), 4))
+    assert (rules.loss, rules.technique) == (loss, technique)
+    assert rules.pair_weight == "per_threshold"
+
+
+def test_rank_rules_are_as_the_paper_chose_them():
+    rules = get_model("RankRules").build(Problem((1, 2, 3), 4))
+    assert (rules.n_rules, rules.shrinkage, rules.subsample) == (500, 0.1, 0.5)
+
+
+def test_variants_of_dk09_table_1():
+    table = read_table("dk09-table1")
+    built = {name: get_model(name).build(Problem((1, 2, 3), 4)) for name in table.columns}
+    techniques = {
+        "SM": ("simultaneous", None),
+        "CS 0.1": ("constant_step", 0.1),
+        "CS 0.2": ("constant_step", 0.2),
+        "CS 0.5": ("constant_step", 0.5),
+        "GD": ("gradient", None),
+        "GB": ("gradient_boosting", None),
+    }
+    kinds = {"plain": (1.0, 1.0), "regularised": (0.1, 0.25)}
+    expected = {
+        f"RankRules {short} ({kind})": (technique, beta, *kinds[kind])
+        for short, (technique, beta) in techniques.items()
+        for kind in kinds
+    }
+    assert set(built) == set(expected)
+    for name, rules in built.items():
+        technique, beta, shrinkage, subsample = expected[name]
+        assert (rules.loss, rules.technique, rules.n_rules) == ("rank", technique, 1000)
+        assert (rules.shrinkage, rules.subsample) == (shrinkage, subsample)
+        assert beta is None or rules.beta == beta
+        assert rules.pair_weight == "per_threshold"

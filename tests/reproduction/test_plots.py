@@ -18,7 +18,7 @@ from echelon.reproduction.plots import (
     plot_page,
     read_plot,
     regions,
-    scaling,
+    timing,
 )
 from echelon.reproduction.plots.contours import Panel
 from echelon.reproduction.plots.scaling import Course, Scaling
@@ -32,7 +32,7 @@ def housing(monkeypatch):
         return X, 1 + (bins * np.argsort(np.argsort(X[:, 0]))) // 90
 
     monkeypatch.setattr(datasets, "fetch_benchmark", fetch)
-    monkeypatch.setattr(scaling, "_SHORTEST", 1e-9)
+    monkeypatch.setattr(timing, "SHORTEST", 1e-9)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_bad_names():
         read_plot("figure9")
     content = {"title": "t", "source": "s", "published": "", "kind": "pie", "settings": {}}
     with pytest.raises(
-        ReproductionError, match="kind of x must be one of contours, regions, scaling"
+        ReproductionError, match="kind of x must be one of contours, regions, scaling, techniq"
     ):
         measure(catalogue.parse_plot("x", content), "quick")
     with pytest.raises(ValueError, match="registered already"):

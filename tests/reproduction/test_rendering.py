@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import pytest
+from scipy import stats
 from sklearn.model_selection import GridSearchCV
 
 from echelon.metrics.comparison import Summary
@@ -196,3 +197,23 @@ def test_every_line_of_a_table_has_the_same_number_of_cells(store, table):
         lines = [line for line in block.splitlines() if line.startswith("|")]
         assert len({line.count("|") for line in lines}) <= 1
     assert page.count("| --- |") > 0
+
+
+def test_splits_that_draw_rows_of_their_own_are_compared_by_the_plain_paired_test(store, table):
+    cells = current(store, table, "paper")
+    sets = {k: dataclasses.replace(e, generator="make") for k, e in table.sets.items()}
+    drawn = dataclasses.replace(table, sets=sets)
+    for plain, corrected in zip(make_duels(drawn, cells), make_duels(table, cells), strict=True):
+        assert plain.difference == corrected.difference
+        assert plain.verdict.p < corrected.verdict.p
+        first, second = (
+            [
+                c.errors[plain.measure]
+                for c in sorted(cells, key=lambda c: c.key.split)
+                if (c.key.set, c.key.model) == (plain.entry.name, model)
+            ]
+            for model in (plain.first, plain.second)
+        )
+        assert plain.verdict.p == pytest.approx(stats.ttest_rel(first, second).pvalue)
+    assert "by the paired t test, as every split draws rows" in markdown_page(drawn, store)
+    assert "by the corrected resampled t test" in markdown_page(table, store)

@@ -251,3 +251,19 @@ def test_a_table_without_models(tiny, table, monkeypatch):
 def test_registering_twice_is_an_error(tiny):
     with pytest.raises(ValueError, match="registered already"):
         registry.register_model("NEAR")(lambda problem: None)
+
+
+def test_a_set_with_a_generator_is_drawn_and_not_fetched(tiny, table, tmp_path, monkeypatch):
+    monkeypatch.delattr("echelon.datasets.fetch_benchmark")
+    drawn = dataclasses.replace(table.sets["one"], generator="make_quadratic_ordinal")
+    protocol = dataclasses.replace(table.protocol, bins=4)
+    fresh = dataclasses.replace(table, sets={"one": drawn}, protocol=protocol)
+    store = ResultStore(tmp_path, "tiny")
+    list(run(make_plan(fresh, models=["FAR"], splits=3), store))
+    population = rules.Population("make_quadratic_ordinal", drawn.test, (1, 2, 3, 4))
+    for cell in store:
+        split = draw_split(population, drawn.training, seed=0, index=cell.key.split)
+        assert len(split.y_test) == drawn.test
+        predicted = tiny(shift=0.5).fit(split.X_train, split.y_train).predict(split.X_test)
+        assert cell.errors["absolute"] == np.mean(np.abs(predicted - split.y_test))
+    assert len({cell.errors["absolute"] for cell in store}) > 1

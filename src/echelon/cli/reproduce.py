@@ -17,6 +17,7 @@ from .failures import UsageError, one_sentence
 
 if TYPE_CHECKING:
     from echelon.reproduction.published import Table
+    from echelon.reproduction.ranking import Ranking
     from echelon.reproduction.rows import Duel, Row, Tally
     from echelon.reproduction.runner import Plan, Progress
     from echelon.reproduction.store import Cell, ResultStore
@@ -56,8 +57,8 @@ def reproduce(
     write: Annotated[
         Path | None,
         typer.Option(
-            help="Folder to write <name>.md into, and <name>.svg of a plot. The page of a table "
-            "is from all results kept; a plot goes into the user's cache by default."
+            help="Folder to write <name>.md and its pictures into. The page of a table is from "
+            "all results kept; a plot goes into the user's cache by default."
         ),
     ] = None,
 ) -> None:
@@ -98,10 +99,13 @@ def reproduce(
 def _reproduce(name: str, request: dict[str, Any], out: Path | None, write: Path | None) -> bool:
     """Run, print and write; False if the run was interrupted."""
     from echelon._files import write_whole
-    from echelon.reproduction import ResultStore, gather, make_plan, markdown_page, read_table
+    from echelon.reproduction import ResultStore, gather, make_plan, page_files, read_table
+    from echelon.reproduction.drawing import require_matplotlib
     from echelon.reproduction.store import default_folder
 
     plan = make_plan(read_table(name), **request)
+    if write is not None and plan.table.comparison:
+        require_matplotlib()  # before the work, not after it
     folder = out or default_folder()
     store = ResultStore(folder, name)
     finished = _run_with_progress(plan, store)
@@ -109,9 +113,9 @@ def _reproduce(name: str, request: dict[str, Any], out: Path | None, write: Path
     _print_results(plan.table, cells, plan.effort)
     typer.echo(f"Results: {store.path}")
     if write is not None:
-        page = write / f"{name}.md"
-        write_whole(page, markdown_page(plan.table, cells).encode("utf-8"))
-        typer.echo(f"Page: {page}")
+        for file, content in page_files(plan.table, cells).items():
+            write_whole(write / file, content)
+            typer.echo(f"Written: {write / file}")
     return finished
 
 
@@ -232,6 +236,7 @@ def _print_plots() -> None:
 
 
 def _print_results(table: Table, kept: list[Cell], effort: str) -> None:
+    from echelon.reproduction import make_rankings
     from echelon.reproduction.measures import MEASURES
     from echelon.reproduction.rows import current, make_duels, make_rows, make_tallies
 
@@ -241,6 +246,7 @@ def _print_results(table: Table, kept: list[Cell], effort: str) -> None:
         _print_rows(table, MEASURES[measure].heading, [r for r in rows if r.measure == measure])
         _print_tallies([tally for tally in make_tallies(rows) if tally.measure == measure])
         _print_duels([duel for duel in duels if duel.measure == measure])
+        _print_rankings([r for r in make_rankings(table, cells) if r.measure == measure])
 
 
 def _print_rows(table: Table, heading: str, rows: list[Row]) -> None:
@@ -270,4 +276,19 @@ def _print_duels(duels: list[Duel]) -> None:
         grid = _grid(*DUEL_HEADINGS, title="Our models on the same splits")
         for duel in duels:
             grid.add_row(*duel_cells(duel))
+        Console().print(grid)
+
+
+def _print_rankings(rankings: list[Ranking]) -> None:
+    from echelon.reproduction.rank_page import RANKING_HEADINGS, rank_cells, ranking_cells
+
+    if rankings:
+        grid = _grid(*RANKING_HEADINGS, title="All models over the data sets")
+        for ranking in rankings:
+            grid.add_row(*ranking_cells(ranking))
+        Console().print(grid)
+        headings, rows = rank_cells(rankings)
+        grid = _grid(*headings)
+        for row in rows:
+            grid.add_row(*row)
         Console().print(grid)

@@ -6,6 +6,9 @@ are standardised by the mean and standard deviation of the training part: [CK07]
 to zero mean and unit variance, coordinate-wise" and not over which rows, and the training part is
 all that a model may know.
 
+A set that is drawn from a distribution has no rows to split: split s then draws rows of its own,
+from the table's seed and s alone, and its inputs are standardised in the same way.
+
 A change here that alters any result must raise `PROTOCOL_VERSION`, so that cells measured before
 are not mixed with cells measured after.
 """
@@ -31,9 +34,9 @@ class Protocol:
     """How labels are made and splits are drawn."""
 
     bins: int
-    binning: str
-    ties: str
     seed: int
+    binning: str = "quantile"
+    ties: str = "split"
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,32 @@ class Dataset:
     y: npt.NDArray[Any]
     classes: tuple[Any, ...]
 
+    def parts(self, training: int, *, seed: int, index: int) -> Split:
+        """Training and test part of a split, inputs as they are; all other rows test."""
+        train, test = split_rows(len(self.y), training, seed=seed, index=index)
+        return Split(self.X[train], self.y[train], self.X[test], self.y[test])
+
+
+@dataclass(frozen=True)
+class Population:
+    """A distribution that every split draws from, by a generator of `echelon.datasets`."""
+
+    generator: str
+    test: int
+    classes: tuple[Any, ...]
+
+    def parts(self, training: int, *, seed: int, index: int) -> Split:
+        """Training and test part, drawn for this split alone, inputs as they are."""
+        from echelon import datasets
+
+        state = int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
+        X, y = getattr(datasets, self.generator)(training + self.test, random_state=state)
+        return Split(X[:training], y[:training], X[training:], y[training:])
+
 
 @dataclass(frozen=True)
 class Split:
-    """One training and test part, inputs standardised by the training part."""
+    """One training and test part."""
 
     X_train: npt.NDArray[np.float64]
     y_train: npt.NDArray[Any]
@@ -97,15 +122,12 @@ def split_rows(
     return order[:training], order[training:]
 
 
-def draw_split(data: Dataset, training: int, *, seed: int, index: int) -> Split:
-    """Split a data set and standardise its inputs."""
-    train, test = split_rows(len(data.y), training, seed=seed, index=index)
-    scaler = StandardScaler().fit(data.X[train])
-    return Split(
-        scaler.transform(data.X[train]),
-        data.y[train],
-        scaler.transform(data.X[test]),
-        data.y[test],
+def draw_split(data: Dataset | Population, training: int, *, seed: int, index: int) -> Split:
+    """Draw a split and standardise its inputs by the training part."""
+    parts = data.parts(training, seed=seed, index=index)
+    scaler = StandardScaler().fit(parts.X_train)
+    return replace(
+        parts, X_train=scaler.transform(parts.X_train), X_test=scaler.transform(parts.X_test)
     )
 
 

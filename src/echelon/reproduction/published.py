@@ -5,16 +5,18 @@ every data set and measure one figure per column. A column is a model's name in 
 other name where the figures are published only.
 
 A file may also state a ``tolerance`` (when ours is called within the published figure), ``notes``
-for the page, ``duels`` (the pairs of columns to compare on the same splits, all by default), and
-``measured_under``: columns whose cells are those of another table with the same protocol and
-sizes, so that one fit serves both.
+for the page, ``duels`` (the pairs of columns to compare on the same splits, all by default),
+``comparison`` (the columns to compare over all data sets by their ranks), and ``measured_under``:
+columns whose cells are those of another table with the same protocol and sizes, so that one fit
+serves both. A data set with a ``generator``, a function of `echelon.datasets`, is drawn anew for
+every split.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -54,7 +56,11 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class PublishedSet:
-    """A row of a table: the data set, its sizes as printed, and figures[measure][column]."""
+    """A row of a table: the data set, its sizes as printed, and figures[measure][column].
+
+    `generator` names the function of `echelon.datasets` that draws the rows of every split; None
+    for a benchmark set, whose rows are split.
+    """
 
     name: str
     label: str
@@ -62,6 +68,7 @@ class PublishedSet:
     training: int
     test: int
     figures: Mapping[str, Mapping[str, Figure]]
+    generator: str | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,7 @@ class Table:
     tolerance: Tolerance | None = None
     notes: tuple[str, ...] = ()
     duels: tuple[tuple[str, str], ...] | None = None
+    comparison: tuple[str, ...] = ()
     measured_under: Mapping[str, str] = field(default_factory=dict)
 
     def home(self, column: str) -> str:
@@ -106,7 +114,7 @@ def list_tables() -> list[str]:
     Examples
     --------
     >>> list_tables()
-    ['ck07-table1', 'ck07-table2', 'dk09-table3', 'll09-tables1-2']
+    ['ck07-table1', 'ck07-table2', 'dk09-table1', 'dk09-table3', 'dk09-table4', 'll09-tables1-2']
     """
     folder = resources.files(__package__) / "tables"
     return sorted(
@@ -154,6 +162,7 @@ def parse_table(name: str, content: Mapping[str, Any]) -> Table:
         tolerance=None if tolerance is None else Tolerance(**tolerance),
         notes=tuple(content.get("notes", ())),
         duels=_parse_duels(name, content),
+        comparison=_parse_columns(name, "comparison", content, content.get("comparison", ())),
         measured_under=content.get("measured_under", {}),
     )
 
@@ -165,14 +174,21 @@ def _parse_set(name: str, entry: Mapping[str, Any], measures: tuple[str, ...]) -
         if measure in entry
     }
     sizes = {field: entry[field] for field in ("label", "inputs", "training", "test")}
-    return PublishedSet(name=name, figures=figures, **sizes)
+    return PublishedSet(name=name, figures=figures, generator=entry.get("generator"), **sizes)
 
 
 def _parse_duels(name: str, content: Mapping[str, Any]) -> tuple[tuple[str, str], ...] | None:
     if "duels" not in content:
         return None
     duels = tuple((first, second) for first, second in content["duels"])
-    unknown = sorted({column for duel in duels for column in duel} - set(content["columns"]))
-    if unknown:
-        raise ReproductionError(f"duels of {name} names {unknown[0]!r}, which is no column.")
+    _parse_columns(name, "duels", content, [column for duel in duels for column in duel])
     return duels
+
+
+def _parse_columns(
+    name: str, key: str, content: Mapping[str, Any], columns: Sequence[str]
+) -> tuple[str, ...]:
+    unknown = sorted(set(columns) - set(content["columns"]))
+    if unknown:
+        raise ReproductionError(f"{key} of {name} names {unknown[0]!r}, which is no column.")
+    return tuple(columns)

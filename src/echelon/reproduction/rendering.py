@@ -12,6 +12,8 @@ from .measures import MEASURES
 from .models import get_model, list_models
 from .protocol import QUICK_ROWS
 from .published import Table, Tolerance
+from .rank_page import ranking_lines, ranking_picture
+from .ranking import make_rankings
 from .rows import Duel, Row, Tally, current, make_duels, make_rows, make_tallies
 from .runner import EFFORTS
 from .store import ANY_EFFORT, Cell
@@ -33,6 +35,8 @@ _QUICK = (
     "can be optimistic{but}: a first look, not a claim."
 )
 _UNTUNED = "Nothing to tune, and so the same under every effort"
+_CORRECTED = "corrected resampled t test"
+_PAIRED = "paired t test, as every split draws rows of its own"
 _PUBLISHED_ONLY = "published only; no model is registered under this name."
 
 
@@ -70,6 +74,18 @@ def tally_cells(tally: Tally) -> list[str]:
     """Text of a count of agreements, a string for each of `TALLY_HEADINGS`."""
     figures = len(tally.within) + len(tally.beyond)
     return [tally.model, f"{len(tally.within)} of {figures}", ", ".join(tally.beyond) or "–"]
+
+
+def page_files(table: Table, cells: Iterable[Cell]) -> dict[str, bytes]:
+    """The page of a table and its pictures, by the names of their files."""
+    cells = list(cells)
+    files = {f"{table.name}.md": markdown_page(table, cells).encode("utf-8")}
+    for effort in _efforts(table, cells):
+        rankings = make_rankings(table, current(cells, table, effort))
+        for measure in dict.fromkeys(ranking.measure for ranking in rankings):
+            file = _picture_file(table, measure, effort)
+            files[file] = ranking_picture(file, [r for r in rankings if r.measure == measure])
+    return files
 
 
 def markdown_page(table: Table, cells: Iterable[Cell]) -> str:
@@ -118,26 +134,39 @@ def _section(table: Table, effort: str, cells: list[Cell]) -> list[str]:
     unbuilt = [name for name in table.columns if name not in list_models()]
     lines += [f"- {name}: {_PUBLISHED_ONLY}" for name in unbuilt]
     lines += [f"- computed with {text}" for text in _versions(cells)]
-    rows, duels = make_rows(table, cells), make_duels(table, cells)
-    tallies = make_tallies(rows)
+    rankings = make_rankings(table, cells)
     for measure in table.measures:
-        lines += ["", f"### {MEASURES[measure].heading}", ""]
-        shown = [row_cells(table, row) for row in rows if row.measure == measure]
-        lines += markdown_table(row_headings(table), shown)
-        counts = [tally_cells(tally) for tally in tallies if tally.measure == measure]
-        if counts:
-            lines += ["", "Data sets on which ours is within the published figure, as above:", ""]
-            lines += markdown_table(TALLY_HEADINGS, counts)
-        against = [duel_cells(duel) for duel in duels if duel.measure == measure]
-        if against:
-            lines += [
-                "",
-                "Our models on the same splits; the verdict is on the first of the two, by the "
-                "corrected resampled t test:",
-                "",
-                *markdown_table(DUEL_HEADINGS, against),
-            ]
+        lines += _figures(table, measure, cells)
+        ranked = [ranking for ranking in rankings if ranking.measure == measure]
+        lines += ranking_lines(table, ranked, _picture_file(table, measure, effort))
     return [*lines, ""]
+
+
+def _figures(table: Table, measure: str, cells: list[Cell]) -> list[str]:
+    """The figures by one measure: rows, agreements and duels."""
+    rows = [row for row in make_rows(table, cells) if row.measure == measure]
+    lines = ["", f"### {MEASURES[measure].heading}", ""]
+    lines += markdown_table(row_headings(table), [row_cells(table, row) for row in rows])
+    counts = [tally_cells(tally) for tally in make_tallies(rows)]
+    if counts:
+        lines += ["", "Data sets on which ours is within the published figure, as above:", ""]
+        lines += markdown_table(TALLY_HEADINGS, counts)
+    duels = make_duels(table, cells)
+    against = [duel_cells(duel) for duel in duels if duel.measure == measure]
+    if against:
+        drawn = any(entry.generator for entry in table.sets.values())
+        lines += [
+            "",
+            "Our models on the same splits; the verdict is on the first of the two, by the "
+            f"{_PAIRED if drawn else _CORRECTED}:",
+            "",
+            *markdown_table(DUEL_HEADINGS, against),
+        ]
+    return lines
+
+
+def _picture_file(table: Table, measure: str, effort: str) -> str:
+    return f"{table.name}-{measure}-{effort}.svg"
 
 
 def _describe_tolerance(tolerance: Tolerance) -> str:
@@ -179,7 +208,8 @@ def _command(table: Table, home: str, cells: list[Cell]) -> str:
     if home != table.name:
         text += f" --models {','.join(sorted({cell.key.model for cell in cells}))}"
     measured = {cell.key.set for cell in cells}
-    if len(measured) < len(table.sets):
+    # The table that a column comes from may have more sets.
+    if home != table.name or len(measured) < len(table.sets):
         text += f" --sets {','.join(name for name in table.sets if name in measured)}"
     text += f" --splits {1 + max(cell.key.split for cell in cells)}"
     efforts = {cell.key.effort for cell in cells} - {ANY_EFFORT}

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from .errors import ReproductionError
 from .measures import measure_all
 from .models import Model, Problem, get_model, list_models
-from .protocol import Dataset, Split, draw_split, load, tuning_part
+from .protocol import Dataset, Population, Protocol, Split, draw_split, load, tuning_part
 from .published import PublishedSet, Table
 from .store import ANY_EFFORT, TUNING_SPLIT, Cell, CellKey, ResultStore
 
@@ -122,12 +122,12 @@ def run(plan: Plan, store: ResultStore) -> Iterator[Progress]:
     """
     done = sum(key in store for key in plan.cells())
     for entry in plan.sets:
-        data: Dataset | None = None
+        data: Dataset | Population | None = None
         for model in plan.models:
             missing = [s for s in range(plan.splits) if plan.key(entry, model, s) not in store]
             if not missing:
                 continue
-            data = data or load(entry.name, plan.table.protocol)
+            data = data or _source(entry, plan.table.protocol)
             for progress in _run_group(plan, store, entry, model, data, missing):
                 done += progress.done
                 yield Progress(
@@ -138,6 +138,13 @@ def run(plan: Plan, store: ResultStore) -> Iterator[Progress]:
                     len(plan.cells()),
                     progress.seconds_left,
                 )
+
+
+def _source(entry: PublishedSet, protocol: Protocol) -> Dataset | Population:
+    """What the splits of a set are drawn from."""
+    if entry.generator is None:
+        return load(entry.name, protocol)
+    return Population(entry.generator, entry.test, tuple(range(1, protocol.bins + 1)))
 
 
 @dataclass(frozen=True)
@@ -152,7 +159,7 @@ def _run_group(
     store: ResultStore,
     entry: PublishedSet,
     model: Model,
-    data: Dataset,
+    data: Dataset | Population,
     missing: list[int],
 ) -> Iterator[_Step]:
     """The missing splits of one data set and model."""
@@ -186,7 +193,7 @@ def _run_cell(
     plan: Plan,
     entry: PublishedSet,
     model: Model,
-    data: Dataset,
+    data: Dataset | Population,
     index: int,
     parameters: dict[str, Any] | None,
 ) -> Cell:

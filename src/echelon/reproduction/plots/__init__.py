@@ -1,14 +1,15 @@
 """Published plots measured and drawn again.
 
 Rooms: `catalogue` (the plots, as TOML files beside it), `exhibit` (what every kind of plot gives),
-`contours`, `regions` and `scaling` (the kinds), `page` (picture and page).
+`contours`, `regions`, `scaling` and `techniques` (the kinds), `page` (picture and page).
 
 A new plot of a known kind is a TOML file; a new kind is a function under `register_kind`.
 """
 
+from ..drawing import require_matplotlib
 from .catalogue import Plot, list_plots, read_plot
 from .exhibit import Exhibit, Sheet, measure, register_kind
-from .page import picture, plot_page, require_matplotlib
+from .page import picture, plot_page
 
 __all__ = [
     "Exhibit",

@@ -44,7 +44,7 @@ def list_plots() -> list[str]:
     Examples
     --------
     >>> list_plots()
-    ['ck07-figure3', 'ck07-figure4', 'll09-figure2']
+    ['ck07-figure3', 'ck07-figure4', 'dk09-figure1', 'll09-figure2']
     """
     return sorted(
         entry.name.removesuffix(".toml")

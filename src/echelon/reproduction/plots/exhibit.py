@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 #: Colours of Okabe and Ito, told apart with any kind of colour vision.
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
+ORANGE, PURPLE, SKY = "#E69F00", "#CC79A7", "#56B4E9"
 
 Tell = Callable[[str], None]
 
@@ -64,7 +65,7 @@ def register_kind(
 
 def measure(plot: Plot, effort: str, tell: Tell = lambda text: None) -> Exhibit:
     """Measure all that a plot shows; ``tell`` hears where the work stands."""
-    from . import contours, regions, scaling  # noqa: F401 - they register themselves
+    from . import contours, regions, scaling, techniques  # noqa: F401 - they register themselves
 
     if plot.kind not in _KINDS:
         raise ReproductionError(

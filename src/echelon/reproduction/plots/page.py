@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from io import BytesIO
-
-from ..errors import ReproductionError
+from ..drawing import render
 from ..markdown import markdown_table
 from ..models import get_model
 from ..runner import versions
@@ -12,32 +10,9 @@ from .catalogue import Plot
 from .exhibit import Exhibit
 
 
-def require_matplotlib() -> None:
-    """Raise a `ReproductionError` that names the extra if matplotlib is absent."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ReproductionError(
-            "Plots need matplotlib; install it with the plot extra: pip install 'echelon[plot]'."
-        ) from error
-
-
 def picture(plot: Plot, exhibit: Exhibit, format: str = "svg") -> bytes:
     """Draw an exhibit; the same exhibit gives the same bytes."""
-    require_matplotlib()
-    import matplotlib
-    from matplotlib.figure import Figure as Canvas
-
-    content = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": plot.name, "svg.fonttype": "none"}):
-        canvas = Canvas(figsize=exhibit.size, layout="constrained")
-        exhibit.draw(canvas)
-        if format == "svg":
-            # Only images within the drawing have pixels; few keep the file small.
-            canvas.savefig(content, format=format, dpi=36, metadata={"Date": None})
-        else:
-            canvas.savefig(content, format=format, dpi=120)
-    return content.getvalue()
+    return render(plot.name, exhibit.size, exhibit.draw, format=format)
 
 
 def plot_page(plot: Plot, exhibit: Exhibit, effort: str) -> str:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..models import Problem, fixed
 from ..protocol import Protocol, draw_split, load
 from .exhibit import BLUE, GREEN, VERMILION, Exhibit, Sheet, Tell, register_kind
+from .timing import fit_seconds, machine, power_law, seconds_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-#: A measurement takes at least this many seconds; shorter fits are repeated within it.
-_SHORTEST = 0.05
 #: Sizes from here on have a slope of their own, as fixed costs flatten the small ones.
 _LARGE = 1000
 _STYLES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), ("black", "D"))
@@ -37,11 +32,7 @@ class Course:
 
     def line(self, smallest: int = 0) -> tuple[float, float]:
         """Slope and intercept of ln seconds on ln size, by least squares; NaN for one size."""
-        pairs = [(n, s) for n, s in zip(self.sizes, self.seconds, strict=True) if n >= smallest]
-        if len(pairs) < 2:
-            return np.nan, np.nan
-        slope, intercept = np.polyfit(*np.log(pairs).T, 1)
-        return float(slope), float(intercept)
+        return power_law(self.sizes, self.seconds, smallest)
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,7 @@ class Scaling(Exhibit):
                 str(course.bins),
                 _decimals(course.line()[0]),
                 _decimals(course.line(_LARGE)[0]),
-                _seconds_text(course.seconds[-1]),
+                seconds_text(course.seconds[-1]),
                 _decimals(course.seconds[-1] / self._find(first, course.bins).seconds[-1]),
                 _decimals(course.seconds[-1] / self._find(course.model, fewest).seconds[-1]),
             ]
@@ -105,7 +96,7 @@ class Scaling(Exhibit):
     def _every_measurement(self) -> Sheet:
         headings = ("Rows", *(f"{c.model}, {c.bins} bins" for c in self.courses))
         rows = [
-            [f"{n:,}", *(_seconds_text(course.seconds[place]) for course in self.courses)]
+            [f"{n:,}", *(seconds_text(course.seconds[place]) for course in self.courses)]
             for place, n in enumerate(self.courses[0].sizes)
         ]
         return Sheet("CPU seconds of every fit:", headings, rows)
@@ -130,7 +121,7 @@ def measure_scaling(
     steps = np.unique(np.round(np.geomspace(smallest, largest, sizes)).astype(int)).tolist()
     courses = []
     for number in bins:
-        data = load(set, Protocol(number, "quantile", "split", seed))
+        data = load(set, Protocol(number, seed))
         splits = [draw_split(data, n, seed=seed, index=i) for i, n in enumerate(steps)]
         for name in models:
             model = fixed(name, Problem(data.classes, 0), C=C, kappa=kappa)
@@ -138,28 +129,15 @@ def measure_scaling(
             seconds = []
             for n, split in zip(steps, splits, strict=True):
                 tell(f"{name}, {number} bins, {n} rows")
-                seconds.append(min(_fit_seconds(model, split) for _ in range(repeats)))
+                seconds.append(min(fit_seconds(model, split) for _ in range(repeats)))
             courses.append(Course(name, number, steps, seconds))
     times = "one fit" if repeats == 1 else f"the fastest of {repeats} fits"
     setting = (
         f"Rows drawn at random from {set}, {len(steps)} sizes from {steps[0]:,} to {steps[-1]:,}; "
         f"equal-frequency bins; inputs standardised; Gaussian kernel with κ = {kappa:g}, "
-        f"C = {C:g}. CPU seconds of {times} in one thread, on {platform.system()} "
-        f"{platform.machine()} with {os.cpu_count()} processors."
+        f"C = {C:g}. CPU seconds of {times} in one thread, on {machine()}."
     )
     return Scaling(courses, setting)
-
-
-def _fit_seconds(model: Any, split: Any) -> float:
-    calls = 0
-    with threadpool_limits(1):
-        start = time.process_time()
-        while True:
-            model.fit(split.X_train, split.y_train)
-            calls += 1
-            spent = time.process_time() - start
-            if spent >= _SHORTEST:
-                return spent / calls
 
 
 def _draw_course(axes: Axes, course: Course, colour: str, marker: str) -> None:
@@ -180,7 +158,3 @@ def _draw_course(axes: Axes, course: Course, colour: str, marker: str) -> None:
 
 def _decimals(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.2f}"
-
-
-def _seconds_text(value: float) -> str:
-    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
