@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_FLOOR, Context, Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +27,8 @@ class ShownCut(NamedTuple):
     least: str
 
 
-Cuts = Mapping[tuple[int, float], ShownCut]
+#: The neighbouring training values of cuts, by feature and cut.
+Gaps = Mapping[tuple[int, float], tuple[float, float]]
 
 
 def used_cuts(bodies: Iterable[Body]) -> dict[int, Vector]:
@@ -40,8 +42,8 @@ def used_cuts(bodies: Iterable[Body]) -> dict[int, Vector]:
     return {feature: np.array(sorted(cuts)) for feature, cuts in found.items()}
 
 
-def shown_cuts(X: Matrix, bodies: Iterable[Body]) -> dict[tuple[int, float], ShownCut]:
-    """Short numbers for every cut that bodies of rules use.
+def cut_gaps(X: Matrix, bodies: Iterable[Body]) -> dict[tuple[int, float], tuple[float, float]]:
+    """Neighbouring training values of every cut that bodies of rules use.
 
     Parameters
     ----------
@@ -51,23 +53,21 @@ def shown_cuts(X: Matrix, bodies: Iterable[Body]) -> dict[tuple[int, float], Sho
 
     Returns
     -------
-    shown : dict from (feature, cut) to ShownCut
-        On the training rows, "at most `most`" holds where x ≤ cut, and "at least `least`" where
-        x > cut.
+    gaps : dict from (feature, cut) to the greatest value at most the cut and the least above
 
     Examples
     --------
     >>> X = np.array([[34.0, 3.2], [35.0, 3.4]])
     >>> body = (Interval(0, lower=34.5), Interval(1, upper=3.3))
-    >>> shown_cuts(X, [body])
-    {(0, 34.5): ShownCut(most='34', least='35'), (1, 3.3): ShownCut(most='3.3', least='3.4')}
+    >>> cut_gaps(X, [body])
+    {(0, 34.5): (34.0, 35.0), (1, 3.3): (3.2, 3.4)}
     """
-    shown = {}
+    gaps = {}
     for feature, cuts in used_cuts(bodies).items():
         below, above = neighbours(X[:, feature], cuts)
         for cut, low, high in zip(cuts.tolist(), below.tolist(), above.tolist(), strict=True):
-            shown[feature, cut] = shown_cut(cut, low, high)
-    return shown
+            gaps[feature, cut] = low, high
+    return gaps
 
 
 def neighbours(column: Vector, cuts: Vector) -> tuple[Vector, Vector]:
@@ -83,8 +83,12 @@ def neighbours(column: Vector, cuts: Vector) -> tuple[Vector, Vector]:
     return below, above
 
 
+@lru_cache(maxsize=2**14)
 def shown_cut(cut: float, below: float, above: float) -> ShownCut:
     """Short numbers for one cut between neighbouring values, below ≤ cut < above.
+
+    On rows without a value between these two, "at most `most`" holds where x ≤ cut, and "at least
+    `least`" where x > cut.
 
     Examples
     --------

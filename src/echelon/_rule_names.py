@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._nominal import InputColumns
-from ._rule_cuts import Cuts, ShownCut, plain_number, shown_cuts
+from ._rule_cuts import Gaps, ShownCut, cut_gaps, plain_number, shown_cut
 from ._rule_words import category, listing
 from .ordinal.costs import Matrix
 from .ordinal.labels import Codes
@@ -113,8 +113,9 @@ class Naming:
         The labels from lowest to highest.
     columns : InputColumns
         The categories of the inputs.
-    cuts : mapping from (feature, cut) to ShownCut
-        Short numbers for cuts, by `shown_cuts`; a cut that is not in it is shown as it is.
+    gaps : mapping from (feature, cut) to two float
+        Neighbouring training values of cuts, by `cut_gaps`, for short numbers; a cut that is not in
+        it is shown as it is.
     class_shares : tuple of float
         Share of each class among the training rows.
     units : mapping from str to str
@@ -126,7 +127,7 @@ class Naming:
     features: tuple[str, ...]
     labels: tuple[str, ...]
     columns: InputColumns
-    cuts: Cuts = field(default_factory=dict)
+    gaps: Gaps = field(default_factory=dict)
     class_shares: tuple[float, ...] = ()
     units: Mapping[str, str] = field(default_factory=dict)
     target: str = "label"
@@ -152,8 +153,11 @@ class Naming:
     def _cut(self, feature: int, cut: float) -> ShownCut:
         if not math.isfinite(cut):
             return ShownCut("", "")
-        above = plain_number(float(np.nextafter(cut, np.inf)))
-        return self.cuts.get((feature, cut), ShownCut(plain_number(cut), above))
+        gap = self.gaps.get((feature, cut))
+        if gap is None:
+            above = plain_number(float(np.nextafter(cut, np.inf)))
+            return ShownCut(plain_number(cut), above)
+        return shown_cut(cut, *gap)
 
 
 def name_rules(
@@ -191,7 +195,7 @@ def name_rules(
         features=tuple(f"x{j}" for j in range(X.shape[1])) if features is None else tuple(features),
         labels=tuple(category(label) for label in np.asarray(labels).tolist()),
         columns=columns,
-        cuts=shown_cuts(X, cut),
+        gaps=cut_gaps(X, cut),
         class_shares=tuple((mass / mass.sum()).tolist()),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,17 +29,11 @@ class ReadableRulesMixin:
     _ensembles: list[RuleEnsemble]
     _levels: Levels
     _naming: Naming
-    rules_: list[Rule]
 
     def _name_rules(self, data: OrdinalData) -> None:
-        parts = self._ensembles
-        bodies = [body for part in parts for body in part.bodies]
-        problems = None
-        if not self._levels.joint:
-            below = self._levels.observed
-            problems = [int(below[k]) for k, part in enumerate(parts) for _ in part.bodies]
+        vars(self).pop("rules_", None)
         self._naming = name_rules(
-            bodies,
+            [body for part in self._ensembles for body in part.bodies],
             data.X,
             data.codes,
             data.sample_weight,
@@ -46,9 +41,19 @@ class ReadableRulesMixin:
             self._columns,
             getattr(self, "feature_names_in_", None),
         )
+
+    @cached_property
+    def rules_(self) -> list[Rule]:
+        """The rules, each body once, in the order in which they were found."""
+        parts = self._ensembles
+        bodies = [body for part in parts for body in part.bodies]
         responses = np.concatenate([part.responses for part in parts])
         shares = np.concatenate([part.class_shares for part in parts])
-        self.rules_ = merge_rounds(bodies, responses, shares, self._naming, problems)
+        problems = None
+        if not self._levels.joint:
+            below = self._levels.observed
+            problems = [int(below[k]) for k, part in enumerate(parts) for _ in part.bodies]
+        return merge_rounds(bodies, responses, shares, self._naming, problems)
 
     @property
     def feature_importances_(self) -> npt.NDArray[np.float64]:

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.named_rules import rules_of
 
-from echelon._rule_cuts import neighbours, shown_cut, shown_cuts
+from echelon._rule_cuts import cut_gaps, neighbours, shown_cut
 from echelon.ordinal.thresholds import midpoints
 from echelon.solvers.rule_bodies import Interval, covers
 
@@ -26,7 +26,8 @@ def test_shown_cuts_part_the_training_rows_as_the_cuts_do(values, data):
     cuts += data.draw(st.lists(floats, max_size=3))
     X = np.append(column, np.nan)[:, None]
     bodies = [(Interval(0, upper=cut),) for cut in cuts]
-    shown = shown_cuts(X, bodies)
+    gaps = cut_gaps(X, bodies)
+    shown = {key: shown_cut(key[1], *gap) for key, gap in gaps.items()}
     assert set(shown) == {(0, cut) for cut in cuts}
     for (_, cut), (most, least) in shown.items():
         np.testing.assert_array_equal(column <= float(most), column <= cut)

@@ -103,9 +103,11 @@ cdef struct Best:
 
 cdef struct Parts:
     # a, b and q of some rows, and their share of the cross terms of q with the rows before the cut;
-    # then the same of plain weights.
+    # then the same of plain weights. q of a candidate is that of the last one it was computed for,
+    # which had the cross terms last_cross.
     double a, b, cross, q
     double wa, wb, wcross, wq
+    double last_cross
 
 
 cdef int _by_tilt(const void *first, const void *second) noexcept nogil:
@@ -449,7 +451,7 @@ cdef class RuleGrower:
             parts.wcross += s * (before[2 * R + c] + before[3 * R + c])
 
     cdef void _judge(
-        self, Scratch scratch, Py_ssize_t j, const Parts *parts, const Parts *whole, int taken,
+        self, Scratch scratch, Py_ssize_t j, Parts *parts, const Parts *whole, int taken,
         int left, int cut,
     ) noexcept nogil:
         """Compare the candidate, and the rows that it leaves, with the best so far."""
@@ -464,29 +466,66 @@ cdef class RuleGrower:
             # q is in both and falls out of the difference.
             first = fabs(parts.a - parts.b)
             second = fabs(whole.a - parts.a - (whole.b - parts.b))
-        else:
+        elif self.technique == GRADIENT_BOOSTING:
+            self._measure_fits(scratch, parts, whole, &first, &second)
+        elif self._may_win(scratch.best.gain, parts, whole):
             self._measure_pairs(scratch, parts, whole, &first, &second)
+        else:
+            return
         self._note(scratch, first, j, taken, cut)
         self._note(scratch, second, j, left, cut)
 
+    cdef inline bint _may_win(
+        self, double best, const Parts *parts, const Parts *whole
+    ) noexcept nogil:
+        """Whether a side may beat the best, by what is known before q is computed.
+
+        q has grown since it was last computed, by no more than the cross terms. W_> − W_< does not
+        depend on it, and for given W_> − W_< both measures fall as W_> + W_< = a + b − 2q rises.
+        """
+        cdef double q = parts.q + parts.cross - parts.last_cross
+        cdef double a = whole.a - parts.a, b = whole.b - parts.b
+        if self._beyond(best, fabs(parts.a - parts.b), parts.a + parts.b - 2.0 * q):
+            return True
+        q = whole.q - parts.last_cross + parts.q
+        return self._beyond(best, fabs(a - b), a + b - 2.0 * q)
+
+    cdef inline bint _beyond(self, double best, double lead, double least_sum) noexcept nogil:
+        cdef double square = best * best
+        least_sum = max(least_sum, lead)
+        if self.technique == SIMULTANEOUS:
+            # (√W_> − √W_<)² = s − √(s² − lead²) > best², solved for s = W_> + W_<.
+            return lead > square and lead * lead + square * square > 2.0 * square * least_sum
+        return (self.up + self.down) * lead - (self.down - self.up) * least_sum > 2.0 * best
+
     cdef void _measure_pairs(
+        self, Scratch scratch, Parts *parts, const Parts *whole, double *first, double *second
+    ) noexcept nogil:
+        cdef Py_ssize_t R = self.room
+        cdef const double *U = scratch.sums
+        cdef double q = _inside_pairs(U, U + R, self.decay, self.n_levels, self.per_threshold)
+        cdef double rest = whole.q - parts.cross + q
+        parts.q, parts.last_cross = q, parts.cross
+        first[0] = self._measure(
+            _rest(parts.a - q, parts.a), _rest(parts.b - q, parts.b), 0.0
+        )
+        second[0] = self._measure(
+            _rest(whole.a - parts.a - rest, whole.a), _rest(whole.b - parts.b - rest, whole.b),
+            0.0,
+        )
+
+    cdef void _measure_fits(
         self, Scratch scratch, const Parts *parts, const Parts *whole, double *first,
         double *second,
     ) noexcept nogil:
-        cdef Py_ssize_t R = self.room, K = self.n_levels
-        cdef const double *U = scratch.sums
-        cdef double q = _inside_pairs(U, U + R, self.decay, K, self.per_threshold)
-        cdef double rest = whole.q - parts.cross + q, wq = 0.0, split
-        if self.technique == GRADIENT_BOOSTING:
-            wq = _inside_pairs(U + 2 * R, U + 2 * R, NULL, K, self.per_threshold)
-        first[0] = self._measure(
-            _rest(parts.a - q, parts.a), _rest(parts.b - q, parts.b),
-            _rest(parts.wa + parts.wb - 2.0 * wq, parts.wa + parts.wb),
-        )
-        split = whole.wa - parts.wa + whole.wb - parts.wb - 2.0 * (whole.wq - parts.wcross + wq)
+        """Gradient boosting needs the number of pairs that are split, and W_> − W_< alone."""
+        cdef const double *S = scratch.sums + 2 * self.room
+        cdef double q = _inside_pairs(S, S, NULL, self.n_levels, self.per_threshold)
+        cdef double split = parts.wa + parts.wb - 2.0 * q
+        first[0] = self._measure(parts.a, parts.b, _rest(split, parts.wa + parts.wb))
+        split = whole.wa - parts.wa + whole.wb - parts.wb - 2.0 * (whole.wq - parts.wcross + q)
         second[0] = self._measure(
-            _rest(whole.a - parts.a - rest, whole.a), _rest(whole.b - parts.b - rest, whole.b),
-            _rest(split, whole.wa + whole.wb),
+            whole.a - parts.a, whole.b - parts.b, _rest(split, whole.wa + whole.wb)
         )
 
     cdef inline void _note(

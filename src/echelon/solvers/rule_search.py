@@ -40,7 +40,7 @@ from .rule_bodies import Body, Condition, Interval, Membership
 TECHNIQUES = ("simultaneous", "gradient", "gradient_boosting", "constant_step")
 
 # Rows times features that are worth a second thread.
-_WORTH_A_THREAD = 20_000
+_WORTH_A_THREAD = 200_000
 
 Inside = npt.NDArray[np.uint8]
 Tables = dict[int, Inside]
