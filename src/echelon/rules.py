@@ -101,8 +101,9 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         categories are cut like numbers. A list gives names or indices; None takes all columns as
         numbers.
     n_iter_no_change : int, optional
-        Stop when the absolute error on held-out rows has not fallen for so many rules, and keep
-        the rules up to its least value; by default all rows train.
+        Stop when the error on held-out rows has not fallen for so many rules, and keep the rules up
+        to its least value; by default all rows train. The error is the ranked probability score,
+        which changes with every rule where labels seldom do, or with the absolute loss that loss.
     validation_fraction : float, default=0.1
         Share of the rows to hold out.
     tol : float, default=0.0
@@ -138,8 +139,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         Importance of the rules that use each input, shared equally among the inputs of a rule;
         they sum to one.
     validation_costs_ : ndarray
-        Absolute error on the held-out rows after every rule that was tried; only with
-        `n_iter_no_change`.
+        Error on the held-out rows after every rule that was tried; only with `n_iter_no_change`.
 
     Notes
     -----
@@ -523,7 +523,7 @@ def _carried_on(columns: list[Vector]) -> npt.NDArray[np.float64]:
 
 
 class _Watch:
-    """The mean cost on held-out rows after each stage."""
+    """The error on held-out rows after each stage."""
 
     def __init__(self, model: RankRules, data: OrdinalData, starts: list[Vector]) -> None:
         self._model = model
@@ -533,6 +533,12 @@ class _Watch:
 
     def is_over(self, stage: Stage) -> bool:
         """Add one more rule; whether the last ones brought nothing."""
-        codes = decode(self._model._all_margins(self._held.margins(stage)))
-        errors = np.abs(codes - self._data.codes)
-        return self.patience.is_over(float(np.average(errors, weights=self._data.sample_weight)))
+        G = self._model._all_margins(self._held.margins(stage))
+        codes, weights = self._data.codes, self._data.sample_weight
+        if self._model.loss == "absolute":
+            # The thresholds lie midway between ranks, so a margin is a rank but for a constant.
+            costs = np.abs(G[:, 0] + 0.5 - codes)
+        else:
+            above = codes[:, None] > np.arange(G.shape[1])
+            costs = ((expit(2.0 * G) - above) ** 2).mean(axis=1)
+        return self.patience.is_over(float(np.average(costs, weights=weights)))

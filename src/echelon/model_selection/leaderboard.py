@@ -29,6 +29,7 @@ from ..metrics import get_scorer
 from ..metrics.comparison import Summary
 from ..ordinal.labels import read_scale
 from ..prank import PRank
+from ..rules import RankRules
 from ..svm import SVOR
 from ..trees import ORTree
 
@@ -142,6 +143,7 @@ def default_models(random_state: int = 0) -> dict[str, Any]:
         "LinearSVOR": LinearSVOR(),
         "AdaBoostOR stumps": AdaBoostOR(learning_rate=0.3, random_state=random_state),
         "OrdinalBagging trees": OrdinalBagging(trees, random_state=random_state),
+        "RankRules": RankRules(200, max_conditions=2, random_state=random_state),
         "PRank": PRank(200, random_state=random_state),
         "OrdinalReduction logistic": OrdinalReduction(LogisticRegression()),
         "OrdinalReduction forest": OrdinalReduction(forest),
