@@ -213,11 +213,10 @@ class RuleSearch:
         codes = np.flatnonzero(allowed)
         size = int(self.bins.n_bins[feature])
         if self._nominal[feature]:
-            # The bin of categories that were not seen tells exclusion from inclusion.
-            negated = bool(allowed[size - 1])
-            if negated:
-                codes = np.flatnonzero(1 - allowed[:size])
-            return Membership(feature, tuple(codes.tolist()), negated)
+            # The shorter of two lists; the last bin is for categories that were not seen.
+            inside = allowed[: size - 1].astype(bool)
+            negated = bool(2 * np.count_nonzero(inside) > len(inside))
+            return Membership(feature, tuple(np.flatnonzero(inside != negated).tolist()), negated)
         first, last, edges = codes[0], codes[-1], self.bins.edges[feature]
         lower = float(edges[first - 1]) if first > 0 else -np.inf
         upper = float(edges[last]) if last < size - 1 else np.inf
