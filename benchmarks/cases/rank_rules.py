@@ -148,9 +148,15 @@ def memory_target(n: int) -> float:
 
 
 def _beside_lightgbm(
-    name: str, n: int, quick: int, build: Any, rules: int, **settings: Any
+    name: str, n: int, quick: int, build: Any, rules: int, target: float, **settings: Any
 ) -> Case:
-    peer = Peer("LightGBM", "lightgbm", partial(lightgbm, rules), agreement=absolute_errors)
+    peer = Peer(
+        "LightGBM",
+        "lightgbm",
+        partial(lightgbm, rules),
+        agreement=absolute_errors,
+        target=target,
+    )
     return Case(
         f"rank_rules/{name}",
         sizes=(n,),
@@ -163,7 +169,8 @@ def _beside_lightgbm(
 
 
 def _many_classes(name: str, max_bins: int | None) -> Case:
-    same = Peer("ours with 5 classes", "echelon", partial(in_few_classes, max_bins))
+    few = partial(in_few_classes, max_bins)
+    same = Peer("ours with 5 classes", "echelon", few, target=4.0)
     return Case(
         f"rank_rules/30_classes_{name}",
         sizes=(5_000,),
@@ -178,9 +185,9 @@ def _many_classes(name: str, max_bins: int | None) -> Case:
 _FEW_BINNED = partial(ours, rules=FEW_RULES, max_bins=BINS)
 
 CASES = (
-    _beside_lightgbm("paper", 1_000, 200, paper, 1_000, subsample=0.25),
-    _beside_lightgbm("california_exact", 5_000, 500, california, 500),
-    _beside_lightgbm("california_binned", 5_000, 500, california, 500, max_bins=BINS),
+    _beside_lightgbm("paper", 1_000, 200, paper, 1_000, 2.0, subsample=0.25),
+    _beside_lightgbm("california_exact", 5_000, 500, california, 500, 5.0),
+    _beside_lightgbm("california_binned", 5_000, 500, california, 500, 2.0, max_bins=BINS),
     _many_classes("exact", None),
     _many_classes("binned", BINS),
     Case(
