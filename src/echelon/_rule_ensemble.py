@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit, logit
 
+from ._stages import Patience
+from ._validation import OrdinalData
 from .ordinal.costs import Matrix
 from .ordinal.labels import Codes
 from .ordinal.reduction import monotone_exceedance
@@ -116,19 +117,83 @@ class Levels:
         return framed[:, level_of_threshold(self.observed, self.n_classes)]
 
 
-class HeldOut:
-    """Margins on rows that were held out, after every stage."""
+class Watch:
+    """The error on held-out rows after each stage, and whether it has stopped to fall.
 
-    def __init__(self, X: npt.NDArray[np.float64], starts: Sequence[Vector]) -> None:
-        self._X = X
-        self._scores = [np.zeros(len(X)) for _ in starts]
+    Parameters
+    ----------
+    data : OrdinalData
+        The held-out rows.
+    starts : sequence of ndarray
+        Thresholds of the score 0 of each ensemble.
+    levels : Levels
+    patience : Patience
+    absolute : bool
+        Whether the score is meant to be the rank, and the error is how far it is off; else it is
+        the ranked probability score.
+    """
+
+    def __init__(
+        self,
+        data: OrdinalData,
+        starts: Sequence[Vector],
+        levels: Levels,
+        patience: Patience,
+        *,
+        absolute: bool,
+    ) -> None:
+        self._data = data
+        self._scores = [np.zeros(len(data.codes)) for _ in starts]
         self._thresholds = list(starts)
+        self._levels = levels
+        self._absolute = absolute
+        self.patience = patience
 
-    def margins(self, stage: Stage) -> Matrix:
-        """After one more stage."""
+    def is_over(self, stage: Stage) -> bool:
+        """Add one more rule to each ensemble; whether the last ones brought nothing."""
+        G = self._levels.margins(self._margins(stage))
+        codes = self._data.codes
+        if self._absolute:
+            # The thresholds lie midway between ranks, so a margin is a rank but for a constant.
+            errors = np.abs(G[:, 0] + 0.5 - codes)
+        else:
+            above = codes[:, None] > np.arange(G.shape[1])
+            errors = ((expit(2.0 * G) - above) ** 2).mean(axis=1)
+        return self.patience.is_over(float(np.average(errors, weights=self._data.sample_weight)))
+
+    def _margins(self, stage: Stage) -> Matrix:
         for m, found in enumerate(stage):
             if found is not None:
-                self._scores[m] += found.response * covers(found.body, self._X)
+                self._scores[m] += found.response * covers(found.body, self._data.X)
                 self._thresholds[m] = found.thresholds
         parts = zip(self._scores, self._thresholds, strict=True)
         return np.hstack([margins(scores, cuts) for scores, cuts in parts])
+
+
+def beside(columns: Sequence[Vector]) -> Matrix:
+    """Columns that may end early, with NaN below.
+
+    Examples
+    --------
+    >>> beside([np.array([1.0, 2.0]), np.array([3.0])])
+    array([[ 1.,  3.],
+           [ 2., nan]])
+    """
+    table = np.full((max(map(len, columns)), len(columns)), np.nan)
+    for k, column in enumerate(columns):
+        table[: len(column), k] = column
+    return table
+
+
+def carried_on(columns: Sequence[Vector]) -> Matrix:
+    """Columns that may end early and then keep their last value; those of nothing are left out.
+
+    Examples
+    --------
+    >>> carried_on([np.array([1.0, 2.0]), np.array([3.0]), np.array([])])
+    array([[1., 3.],
+           [2., 3.]])
+    """
+    length = max(map(len, columns))
+    filled = [np.pad(part, (0, length - len(part)), "edge") for part in columns if len(part)]
+    return np.column_stack(filled) if filled else np.zeros((0, 1))

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, check_random_state
@@ -17,36 +16,27 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._nominal import as_positions, learn_columns
-from ._rule_ensemble import HeldOut, Levels, RuleEnsemble, Stage
+from ._rule_ensemble import RuleEnsemble, Stage, Watch, beside, carried_on
 from ._rule_pruning import Pruning, kept_rules
+from ._rule_task import check_parameters, learn_levels, make_losses, make_search
 from ._rule_view import ReadableRulesMixin
 from ._stages import Patience, StagedMixin, take_rows
 from ._validation import (
     OrdinalData,
     all_or_nothing,
+    class_factors,
     one_column,
     validate_inputs,
     validate_ordinal_fit,
 )
 from .base import ThresholdModelMixin
-from .ordinal.arrays import LARGEST_SEED, check_weights, require_count, require_positive
+from .ordinal.arrays import LARGEST_SEED, check_weights, require_count
 from .ordinal.labels import Codes
 from .ordinal.reduction import decode, exceedance_to_probabilities
 from .ordinal.thresholds import Vector
-from .solvers.bins import bin_inputs, check_max_bins
 from .solvers.calibration import calibrate_by_exponential
 from .solvers.rank_rules import boost_rules
-from .solvers.rule_losses import AbsoluteLoss, RankLoss, RuleLoss, ThresholdLoss, measure
-from .solvers.rule_search import TECHNIQUES, RuleSearch
-
-# Added to W_> and W_<, as a share of the loss, before their ratio gives the response of a rule.
-_SMOOTHING = 1e-4
-
-_CHOICES = {
-    "loss": ("rank", "threshold", "binary", "absolute"),
-    "technique": (None, *TECHNIQUES),
-    "pair_weight": ("per_threshold", "once"),
-}
+from .solvers.rule_losses import RuleLoss
 
 
 def _has_one_score(model: RankRules) -> bool:
@@ -235,105 +225,36 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         -------
         self
         """
-        self._check_parameters()
+        self._check_rounds()
+        check_parameters(self)
         self._columns = learn_columns(X, self.nominal)
         data = validate_ordinal_fit(self, as_positions(X, self._columns), y, sample_weight)
         rng = check_random_state(self.random_state)
         rows, held = self._hold_out(data, rng)
         train = take_rows(data, rows)
-        self._levels = Levels(np.unique(train.codes), data.n_classes, self.loss != "binary")
+        self._levels = learn_levels(self, train)
         self._store_scale(data)
-        losses = self._losses(train)
+        losses = make_losses(self, train, self._levels.observed)
         starts = [loss.thresholds for loss in losses]
-        watch = None if held is None else _Watch(self, take_rows(data, held), starts)
+        watch = None
+        if held is not None:
+            patience = Patience(self.n_iter_no_change, self.tol)
+            absolute = self.loss == "absolute"
+            watch = Watch(take_rows(data, held), starts, self._levels, patience, absolute=absolute)
         stages = self._boost(losses, train, watch, rng)
+        vars(self).pop("pruning_", None)
         rounds = list(zip(*stages, strict=True)) if stages else [()] * len(starts)
         self._keep(rounds, starts, train)
         return self
-
-    def _check_parameters(self) -> None:
-        self._check_rounds()
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(map(str, choices))}; found "
-                    f"{getattr(self, name)!r}."
-                )
-        if self.loss == "absolute" and self.technique == "simultaneous":
-            raise ValueError(
-                "technique must be 'gradient', 'gradient_boosting' or 'constant_step' with "
-                "loss='absolute', whose best response has no closed form; found 'simultaneous'."
-            )
-        for name in ("shrinkage", "subsample"):
-            require_positive(name, getattr(self, name))
-            if getattr(self, name) > 1.0:
-                raise ValueError(f"{name} must be at most 1; found {getattr(self, name)!r}.")
-        require_positive("beta", self.beta)
-        if self.max_conditions is not None:
-            require_count("max_conditions", self.max_conditions)
-        check_max_bins(self.max_bins)
-
-    @property
-    def _technique(self) -> str:
-        default = "gradient" if self.loss == "absolute" else "simultaneous"
-        return self.technique or default
-
-    def _losses(self, data: OrdinalData) -> list[RuleLoss]:
-        """One, or with "binary" one for each threshold between levels that occur."""
-        observed = self._levels.observed
-        weights = data.sample_weight
-        if self.loss == "absolute":
-            return [
-                AbsoluteLoss(
-                    data.codes,
-                    data.n_classes,
-                    weights,
-                    technique=self._technique,
-                    step_size=self.beta,
-                )
-            ]
-        present = np.searchsorted(observed, data.codes)
-        if self.loss == "binary":
-            sides = [(present > k).astype(np.intp) for k in range(len(observed) - 1)]
-            return [ThresholdLoss(side, 2, weights, smoothing=_SMOOTHING) for side in sides]
-        if self.loss == "threshold":
-            return [ThresholdLoss(present, len(observed), weights, smoothing=_SMOOTHING)]
-        per_threshold = self.pair_weight == "per_threshold"
-        return [
-            RankLoss(
-                present,
-                len(observed),
-                weights,
-                per_threshold=per_threshold,
-                smoothing=_SMOOTHING,
-            )
-        ]
-
-    def _search(self, data: OrdinalData) -> RuleSearch:
-        nominal = self._columns.nominal
-        known = zip(self._columns.categories, nominal, strict=True)
-        sizes = [len(names) if names is not None and sets else 0 for names, sets in known]
-        max_bins = check_max_bins(self.max_bins)
-        technique, gains = measure(self.loss, self._technique, self.beta)
-        return RuleSearch(
-            bin_inputs(data.X, max_bins, data.sample_weight, sizes),
-            data.n_classes,
-            technique,
-            step_gains=gains,
-            nominal=nominal,
-            exact=max_bins is None,
-            max_conditions=self.max_conditions,
-            n_threads=effective_n_jobs(self.n_jobs),
-        )
 
     def _boost(
         self,
         losses: list[RuleLoss],
         data: OrdinalData,
-        watch: _Watch | None,
+        watch: Watch | None,
         rng: np.random.RandomState,
     ) -> list[Stage]:
-        search = self._search(data)
+        search = make_search(self, data, self._columns)
         classes = data.codes.astype(np.int32)
         runs = [
             boost_rules(
@@ -366,20 +287,18 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self._ensembles = [
             RuleEnsemble.of(found, start, mass) for found, start in zip(rounds, starts, strict=True)
         ]
-        self.loss_ = _carried_on([part.losses for part in self._ensembles]).mean(axis=1)
-        covered = _beside([part.class_shares.sum(axis=1) for part in self._ensembles])
-        self.coverages_ = covered if self.loss == "binary" else covered[:, 0]
+        self.loss_ = carried_on([part.losses for part in self._ensembles]).mean(axis=1)
+        covered = beside([part.class_shares.sum(axis=1) for part in self._ensembles])
+        self.coverages_ = covered[:, 0] if self._levels.joint else covered
         vars(self).pop("thresholds_", None)
         self._calibration = None
-        found = self._ensembles[0].thresholds
+        if self._levels.joint:
+            self.thresholds_ = self._levels.thresholds(self._ensembles[0].thresholds)
         if self.loss == "absolute":
-            self.thresholds_ = found
             scores = self._ensembles[0].table(data.X)
             self._calibration = calibrate_by_exponential(
                 scores, data.codes, data.n_classes, data.sample_weight
             )
-        elif self.loss != "binary":
-            self.thresholds_ = self._levels.thresholds(found)
         self._name_rules(data)
 
     def prune(self, n: int, X: Any, y: Any, sample_weight: Any = None) -> RankRules:
@@ -415,18 +334,19 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         """
         require_count("n", n)
         data = self._read_again(X, y, sample_weight)
-        losses = [
+        losses = make_losses(self, data, self._levels.observed)
+        parts = [
             kept_rules(part, loss, n, data, self.loss, self.pair_weight)
-            for part, loss in zip(self._ensembles, self._losses(data), strict=True)
+            for part, loss in zip(self._ensembles, losses, strict=True)
         ]
         pruned = copy(self)
-        pruned._keep([kept.rounds for kept in losses], [kept.start for kept in losses], data)
+        pruned._keep([part.rounds for part in parts], [part.start for part in parts], data)
         pruned.pruning_ = Pruning(
             len(self.rules_),
             len(pruned.rules_),
             -self.score(X, y, sample_weight),
             -pruned.score(X, y, sample_weight),
-            max(kept.violation for kept in losses),
+            max(part.violation for part in parts),
         )
         return pruned
 
@@ -436,9 +356,11 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         codes = self._scale.encode(one_column(y))
         check_consistent_length(X, codes)
         weights = check_weights(sample_weight, len(codes))
+        if self.class_weight is not None:
+            weights = weights * class_factors(self.class_weight, codes, self._scale, weights)[codes]
         data = take_rows(OrdinalData(X, codes, self._scale, weights), np.flatnonzero(weights))
         lacking = np.setdiff1d(self._levels.observed, data.codes)
-        if len(lacking):
+        if len(lacking) and self.loss != "absolute":
             raise ValueError(
                 f"y must have every class that the model was fitted to; it lacks "
                 f"{self.classes_[lacking].tolist()[0]!r}."
@@ -453,7 +375,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         return self._ensembles[0].table(self._positions(X))
 
     def _margins(self, X: Any) -> npt.NDArray[np.float64]:
-        if self.loss != "binary":
+        if self._levels.joint:
             return super()._margins(X)
         X = self._positions(X)
         return self._levels.margins(np.hstack([part.margins(X) for part in self._ensembles]))
@@ -496,49 +418,9 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         last = [np.tile(-part.start, (len(X), 1)) for part in self._ensembles]
         for stage in zip_longest(*(part.staged_margins(X) for part in self._ensembles)):
             last = [new if new is not None else old for new, old in zip(stage, last, strict=True)]
-            yield decode(self._all_margins(np.hstack(last)))
-
-    def _all_margins(self, found: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return found if self.loss == "absolute" else self._levels.margins(found)
+            yield decode(self._levels.margins(np.hstack(last)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _beside(columns: list[Vector]) -> npt.NDArray[np.float64]:
-    """Columns that may end early, with NaN below."""
-    table = np.full((max(map(len, columns)), len(columns)), np.nan)
-    for k, column in enumerate(columns):
-        table[: len(column), k] = column
-    return table
-
-
-def _carried_on(columns: list[Vector]) -> npt.NDArray[np.float64]:
-    """Columns that may end early and then keep their last value; those of nothing are left out."""
-    length = max(map(len, columns))
-    filled = [np.pad(part, (0, length - len(part)), "edge") for part in columns if len(part)]
-    return np.column_stack(filled) if filled else np.zeros((0, 1))
-
-
-class _Watch:
-    """The error on held-out rows after each stage."""
-
-    def __init__(self, model: RankRules, data: OrdinalData, starts: list[Vector]) -> None:
-        self._model = model
-        self._data = data
-        self._held = HeldOut(data.X, starts)
-        self.patience = Patience(model.n_iter_no_change, model.tol)
-
-    def is_over(self, stage: Stage) -> bool:
-        """Add one more rule; whether the last ones brought nothing."""
-        G = self._model._all_margins(self._held.margins(stage))
-        codes, weights = self._data.codes, self._data.sample_weight
-        if self._model.loss == "absolute":
-            # The thresholds lie midway between ranks, so a margin is a rank but for a constant.
-            costs = np.abs(G[:, 0] + 0.5 - codes)
-        else:
-            above = codes[:, None] > np.arange(G.shape[1])
-            costs = ((expit(2.0 * G) - above) ** 2).mean(axis=1)
-        return self.patience.is_over(float(np.average(costs, weights=weights)))
