@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ._frames import make_frame
 from ._rule_html import table
 from ._rule_names import Naming
 from ._rule_objects import Rule
-from ._rule_text import make_frame, score_ranges
+from ._rule_text import score_ranges
 from ._rule_words import category, level, signed, wrapped
 from .ordinal.costs import Matrix
 from .ordinal.reduction import decode

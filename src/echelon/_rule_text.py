@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._frames import make_frame
 from ._rule_html import table
 from ._rule_names import Naming
 from ._rule_objects import Rule
@@ -119,19 +120,6 @@ def to_frame(rules: Sequence[Rule], naming: Naming, backend: Any = "pandas") -> 
     for k, label in enumerate(naming.labels):
         columns[f"share of {label}"] = [float(rule.class_histogram[k]) for rule in rules]
     return make_frame(columns, backend)
-
-
-def make_frame(columns: dict[str, list[Any]], backend: Any) -> Any:
-    """A data frame of the library that is asked for."""
-    import narwhals as nw
-
-    try:
-        return nw.from_dict(columns, backend=backend).to_native()
-    except ImportError as error:
-        raise ImportError(
-            f"backend={backend!r} is not installed; install it, or pass another of 'pandas', "
-            "'polars' and 'pyarrow'."
-        ) from error
 
 
 def rules_html(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
@@ -12,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ._frames import make_frame
 from ._validation import (
     OrdinalData,
     all_or_nothing,
@@ -334,7 +334,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
             half = get_link("probit").quantile(np.asarray(0.5 + 0.5 * level)) * error
             low, high = estimate - half, estimate + half
         cuts = [f"{a}|{b}" for a, b in zip(self.classes_[:-1], self.classes_[1:], strict=True)]
-        return nw.from_dict(
+        return make_frame(
             {
                 "term": [*map(str, self._feature_names()), *cuts],
                 "estimate": estimate,
@@ -344,8 +344,8 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
                 "ci_low": low,
                 "ci_high": high,
             },
-            backend=backend,
-        ).to_native()
+            backend,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

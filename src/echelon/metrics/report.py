@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._frames import make_frame
 from .._text import aligned
 from ._labels import LabelPairs, Vector, read_labels
 from .agreement import kappa_of
@@ -62,11 +63,9 @@ class OrdinalReport:
         -------
         frame : data frame of that library
         """
-        import narwhals as nw
-
         columns = {"class": self.classes.tolist()}
         columns |= {name: values.tolist() for name, values in self._columns().items()}
-        return nw.from_dict(columns, backend=backend).to_native()
+        return make_frame(columns, backend)
 
     def _columns(self) -> dict[str, Vector]:
         return {
