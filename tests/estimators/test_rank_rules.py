@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.data import ordinal_data
+from support.interrupts import interrupted
 
 from echelon import RankRules
 from echelon.datasets import load_anes96, load_esl, make_nonlinear_ordinal
@@ -217,10 +218,12 @@ def test_exact_search_is_a_bin_for_each_value():
     assert [str(rule) for rule in exact.rules_] == [str(rule) for rule in binned.rules_]
 
 
-def test_threads_change_nothing():
-    X, y = make_nonlinear_ordinal(3000, random_state=0)
+@pytest.mark.parametrize("max_bins", [None, 50])
+def test_threads_change_nothing(monkeypatch, max_bins):
+    monkeypatch.setattr("echelon.solvers.rule_search._WORTH_A_THREAD", 0)
+    X, y = make_nonlinear_ordinal(300, random_state=0)
     one, two = (
-        RankRules(10, n_jobs=n_jobs, random_state=0).fit(X, y).predict_latent(X)
+        RankRules(10, n_jobs=n_jobs, max_bins=max_bins, random_state=0).fit(X, y).predict_latent(X)
         for n_jobs in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
@@ -415,6 +418,14 @@ def test_bad_parameters_are_named(drawn, parameters, message):
     X, y, _, _ = drawn
     with pytest.raises(ValueError, match=message):
         RankRules(**parameters).fit(X, y)
+
+
+def test_fitting_can_be_interrupted(drawn):
+    X, y, _, _ = drawn
+    model = RankRules(10**9, random_state=0)
+    with interrupted(), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")
 
 
 def test_verbose_tells_the_loss(drawn, capsys):

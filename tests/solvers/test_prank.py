@@ -1,15 +1,12 @@
 """PRank over many epochs: what is drawn, what is kept, and what does not matter."""
 
-import _thread
-import signal
-import threading
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.data import ascending, ordinal_data
+from support.interrupts import interrupted
 
 from echelon.solvers.prank import PerceptronState, learn_online, prank_problem, solve_prank
 
@@ -239,18 +236,8 @@ def test_progress_is_reported_every_epoch():
 
 def test_learning_can_be_interrupted():
     X, y = ordinal_data(n=40)
-
-    def solve_for_ages():
-        threading.Timer(0.2, _thread.interrupt_main).start()
+    with interrupted(), pytest.raises(KeyboardInterrupt):
         solve(problem_of(X, y, 4), n_epochs=10**9)
-
-    # A shell that starts the tests in the background has them ignore interrupts.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            solve_for_ages()
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def test_small_blocks_change_nothing(monkeypatch):
