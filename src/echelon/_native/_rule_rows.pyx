@@ -102,22 +102,25 @@ def add_responses(
     Rule m has the conditions starts[m] … starts[m + 1] − 1; the table of condition t begins at
     offsets[t].
     """
-    cdef Py_ssize_t n = codes.shape[1], block = 0, size, m, t, i
-    cdef unsigned char inside[BLOCK]
+    cdef Py_ssize_t n = codes.shape[1], block = 0, size, left, kept, m, t, i
+    cdef int rows[BLOCK]
     cdef const code_t *code
     cdef const unsigned char *table
-    cdef double response
     with nogil:
         while block < n:
             size = min(<Py_ssize_t>BLOCK, n - block)
             for m in range(responses.shape[0]):
-                memset(inside, 1, size)
+                left = size
+                for i in range(size):
+                    rows[i] = <int>i
                 for t in range(starts[m], starts[m + 1]):
                     code = &codes[features[t], block]
                     table = &allowed[offsets[t]]
-                    for i in range(size):
-                        inside[i] &= table[code[i]]
-                response = responses[m]
-                for i in range(size):
-                    scores[block + i] += response * inside[i]
+                    kept = 0
+                    for i in range(left):
+                        rows[kept] = rows[i]
+                        kept += table[code[rows[i]]]
+                    left = kept
+                for i in range(left):
+                    scores[block + rows[i]] += responses[m]
             block += size
