@@ -244,4 +244,4 @@ def _draw_curve(axes: Axes, values: Array, colour: str, label: str) -> None:
 
 def _finish(axes: Any) -> None:
     axes.grid(color="0.9", linewidth=0.8)
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend(frameon=False, fontsize=9, ncols=2)
