@@ -15,7 +15,7 @@ from ._rule_ensemble import Levels, RuleEnsemble
 from ._rule_explanations import Explanation, explain_rows
 from ._rule_names import Naming, name_rules
 from ._rule_objects import Rule, feature_importances, merge_rounds
-from ._rule_text import rules_html, to_frame, to_text
+from ._rule_text import by_importance, rules_html, to_frame, to_text
 from ._validation import OrdinalData
 from .ordinal.thresholds import Vector
 
@@ -114,7 +114,7 @@ class ReadableRulesMixin:
             and the number of rounds that found the rule.
         """
         check_is_fitted(self)
-        return to_frame(self.rules_, self._naming, backend)
+        return to_frame(by_importance(self.rules_), self._naming, backend)
 
     def explain(self, X: Any) -> list[Explanation]:
         """Why rows get their labels: the rules that cover them and what each adds to the score.

@@ -357,6 +357,7 @@ def test_tables_texts_and_notebooks(drawn):
         frame = model.to_frame(backend)
         assert isinstance(frame, library.DataFrame)
         assert len(frame) == len(model.rules_)
+        assert list(frame["importance"]) == sorted(r.importance for r in model.rules_)[::-1]
     assert model.to_text(3).count("\n1.") == 1
     assert "<table" in model._repr_html_()
     assert "<table" in model._repr_mimebundle_()["text/html"]
