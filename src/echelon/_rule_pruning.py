@@ -15,6 +15,10 @@ from .solvers.rule_bodies import Body, covers
 from .solvers.rule_losses import AbsoluteLoss, RuleLoss
 from .solvers.sparse_rules import sparse_refit
 
+# On the responses in units of the deviation that they give the score, beside ln of the mean loss:
+# where rules make no error, the score of a rule deviates by no more than about the inverse.
+_RIDGE = 1e-2
+
 
 @dataclass(frozen=True)
 class Pruning:
@@ -26,9 +30,9 @@ class Pruning:
         Rules.
     error_before, error_after : float
         Mean absolute error on the rows that the rules were chosen by.
-    violation : float
-        The most by which the responses kept, and the choice of rules, violate the conditions of
-        their optima.
+    violation, selection_violation : float
+        The most by which the responses of the rules kept violate the conditions of their optimum,
+        and by which those of all rules violated them where the choice was made.
     """
 
     n_before: int
@@ -36,6 +40,7 @@ class Pruning:
     error_before: float
     error_after: float
     violation: float
+    selection_violation: float
 
     def __str__(self) -> str:
         return (
@@ -50,7 +55,8 @@ class KeptRules:
 
     rounds: list[RuleRound]
     start: Vector
-    violation: float
+    violation: float = 0.0
+    selection_violation: float = 0.0
 
 
 def kept_rules(
@@ -71,10 +77,10 @@ def kept_rules(
         merged[body] = merged.get(body, 0.0) + float(response)
     bodies = list(merged)
     if not bodies:
-        return KeptRules([], loss.thresholds, 0.0)
+        return KeptRules([], loss.thresholds)
     coverage = np.column_stack([covers(body, data.X) for body in bodies])
     refit = _refit_loss(loss, data, kind, pair_weight)
-    fit = sparse_refit(coverage, refit, np.array(list(merged.values())), n)
+    fit = sparse_refit(coverage, refit, np.array(list(merged.values())), n, ridge=_RIDGE)
     if isinstance(refit, SmoothAbsoluteLoss) and isinstance(loss, AbsoluteLoss):
         loss.start_at(refit.shift(coverage @ fit.responses))
     shares = data.sample_weight @ coverage[:, fit.kept] / data.sample_weight.sum()
@@ -90,7 +96,7 @@ def kept_rules(
         n_classes=data.n_classes,
         weights=data.sample_weight,
     )
-    return KeptRules(list(rounds), start, max(fit.selection_violation, fit.refit_violation))
+    return KeptRules(list(rounds), start, fit.refit_violation, fit.selection_violation)
 
 
 def _refit_loss(loss: RuleLoss, data: OrdinalData, kind: str, pair_weight: str) -> RefitLoss:

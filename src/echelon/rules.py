@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -29,6 +30,7 @@ from ._validation import (
     validate_inputs,
     validate_ordinal_fit,
 )
+from ._warnings import warn_caller
 from .base import ThresholdModelMixin
 from .ordinal.arrays import LARGEST_SEED, check_weights, require_count
 from .ordinal.labels import Codes
@@ -37,6 +39,9 @@ from .ordinal.thresholds import Vector
 from .solvers.calibration import calibrate_by_exponential
 from .solvers.rank_rules import boost_rules
 from .solvers.rule_losses import RuleLoss
+
+# Of the conditions of the optimum, above which a refit is said not to have converged.
+_LARGEST_VIOLATION = 1e-4
 
 
 def _has_one_score(model: RankRules) -> bool:
@@ -305,7 +310,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         """A model with few rules, chosen and weighed anew.
 
         The rules are chosen along the path of an L1 penalty on their responses, and those kept are
-        fitted to the loss without a penalty; the conditions stay as they are.
+        fitted to the loss without it, but for a slight ridge; the conditions stay as they are.
 
         Parameters
         ----------
@@ -334,20 +339,30 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         """
         require_count("n", n)
         data = self._read_again(X, y, sample_weight)
-        losses = make_losses(self, data, self._levels.observed)
+        # Rows held out at ``fit`` may have brought levels that no row trained.
+        levels = learn_levels(self, data) if self._levels.joint else self._levels
+        losses = make_losses(self, data, levels.observed)
         parts = [
             kept_rules(part, loss, n, data, self.loss, self.pair_weight)
             for part, loss in zip(self._ensembles, losses, strict=True)
         ]
         pruned = copy(self)
+        pruned._levels = levels
         pruned._keep([part.rounds for part in parts], [part.start for part in parts], data)
-        pruned.pruning_ = Pruning(
+        pruned.pruning_ = report = Pruning(
             len(self.rules_),
             len(pruned.rules_),
             -self.score(X, y, sample_weight),
             -pruned.score(X, y, sample_weight),
             max(part.violation for part in parts),
+            max(part.selection_violation for part in parts),
         )
+        if report.violation > _LARGEST_VIOLATION:
+            warn_caller(
+                f"The refit of the rules stopped at a violation of {report.violation:.1g} of the "
+                "conditions of its optimum; weights that differ by many orders can cause this.",
+                ConvergenceWarning,
+            )
         return pruned
 
     def _read_again(self, X: Any, y: Any, sample_weight: Any) -> OrdinalData:

@@ -1,5 +1,7 @@
 """RankRules: the estimator around the rule engine."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -493,3 +495,33 @@ def test_pruning_needs_every_class(drawn):
         model.prune(3, X, y, -np.ones(len(y)))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.prune(3, X[:-1], y)
+
+
+def test_pruning_with_weights_of_many_orders_says_if_it_fails():
+    X, y = ordinal_data(40, 3, 3, seed=5)
+    weights = np.where(np.arange(40) % 3 == 0, 1e12, 1e-12)
+    model = RankRules(20, loss="threshold", shrinkage=1.0, random_state=0).fit(X, y, weights)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        pruned = model.prune(4, X, y, weights)
+    assert np.isfinite(pruned.decision_function(X)).all()
+    assert (pruned.pruning_.violation > 1e-4) == any("violation" in str(w.message) for w in seen)
+
+
+def test_pruning_knows_levels_that_were_held_out():
+    X, y = ordinal_data(60, 3, 4, seed=2)
+    y[7] = 4
+    model = RankRules(20, n_iter_no_change=5, classes=range(5), random_state=0)
+    lost = None
+    for seed in range(200):
+        model.set_params(random_state=seed).fit(X, y)
+        if 4 not in model._levels.observed:
+            lost = model
+            break
+    assert lost is not None
+    for loss in ("rank", "threshold", "binary"):
+        pruned = RankRules(
+            20, loss=loss, n_iter_no_change=5, classes=range(5), random_state=lost.random_state
+        )
+        pruned = pruned.fit(X, y).prune(5, X, y)
+        assert pruned.decision_function(X).shape == (60, 4)

@@ -271,7 +271,8 @@ def pair_unit(problem, count):
     terms = rank_loss(problem, count).terms()
     i, j = np.nonzero((y[:, None] > y) & (np.outer(s, s) > 0.0))
     between = np.array([np.prod(terms.decay[a + 1 : b]) for b, a in zip(y[i], y[j], strict=True)])
-    units = s[i] * s[j] * np.exp(f[j] - f[i]) / (terms.upper[i] * terms.lower[j] * between)
+    upper, lower = terms.upper * terms.factors[0, y], terms.lower * terms.factors[1, y]
+    units = s[i] * s[j] * np.exp(f[j] - f[i]) / (upper[i] * lower[j] * between)
     np.testing.assert_allclose(units, units[0], rtol=1e-12)
     assert terms.per_threshold == (count == "per_threshold")
     return float(units[0])
@@ -512,3 +513,50 @@ def test_sets_of_categories_beat_single_ones_and_no_set_beats_all(problem, count
     single = max(gain_of(condition.covers(X)) for condition in all_conditions(X, (0,)))
     best = max(gain_of(covered) for covered in sets)
     assert single - 1e-9 * best <= reached <= best * (1.0 + 1e-9)
+
+
+@given(
+    st.integers(0, 10**6), counts, st.sampled_from(["simultaneous", "gradient", "constant_step"]),
+    st.sampled_from([1.0, 100.0, 1e4]),
+)  # fmt: skip
+def test_levels_far_apart_lose_nothing(seed, count, technique, spread):
+    rng = np.random.default_rng(seed)
+    n, K = 12, 4
+    X = rng.integers(0, 4, size=(n, 2)).astype(float)
+    y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)])
+    f = spread * rng.normal(size=n)
+    loss = RankLoss(y, K, np.ones(n), per_threshold=count == "per_threshold", smoothing=SMOOTHING)
+    at_scores(loss, f)
+    i, j = np.nonzero(y[:, None] > y)
+    logs = f[j] - f[i] + (np.log(y[i] - y[j]) if count == "per_threshold" else 0.0)
+    shares = np.exp(logs - logs.max())
+    shares /= shares.sum()
+
+    def split(covered):
+        return (
+            shares[covered[i] & ~covered[j]].sum(),
+            shares[covered[j] & ~covered[i]].sum(),
+        )
+
+    gains = []
+    for condition in all_conditions(X):
+        covered = covers((condition,), X)
+        found = loss.split(covered.astype(np.uint8))
+        np.testing.assert_allclose(found, split(covered), rtol=1e-9, atol=1e-12)
+        gains.append(gain(technique, *split(covered), 0.0, 0.3))
+    way, steps = measure("rank", technique, 0.3)
+    search = RuleSearch(bin_inputs(X), K, way, step_gains=steps, max_conditions=1)
+    best = search.find(loss.terms(), np.ones(n, dtype=np.uint8))
+    if best is None:
+        assert max(gains, default=0.0) < 1e-5
+    else:
+        chosen = gain(technique, *split(covers(best.body, X)), 0.0, 0.3)
+        assert chosen == pytest.approx(max(gains), rel=1e-6, abs=1e-6)
+    assert (np.diff(loss.thresholds) >= 0.0).all()
+    assert np.isfinite(loss.thresholds).all()
+    threshold = at_scores(ThresholdLoss(y, K, np.ones(n), smoothing=SMOOTHING), f)
+    assert np.isfinite(threshold.thresholds).all()
+    right, wrong = threshold.split(np.ones(n, dtype=np.uint8))
+    # The best thresholds leave nothing to a rule that covers all.
+    assert right == pytest.approx(wrong, rel=1e-6)
+    assert right + wrong == pytest.approx(1.0)

@@ -71,14 +71,14 @@ def raise_scores(
 
 def factors(
     const double[::1] f, const double[::1] weights, const int[::1] levels,
-    const double[::1] high, const double[::1] low, double[::1] u, double[::1] v,
+    const double[::1] least, const double[::1] most, double[::1] u, double[::1] v,
 ):
-    """u = weight·exp(high − f) and v = weight·exp(f − low), with high and low by level."""
+    """u = weight·exp(least − f) and v = weight·exp(f − most), with the extremes of each level."""
     cdef Py_ssize_t i
     with nogil:
         for i in range(f.shape[0]):
-            u[i] = weights[i] * exp(high[levels[i]] - f[i])
-            v[i] = weights[i] * exp(f[i] - low[levels[i]])
+            u[i] = weights[i] * exp(least[levels[i]] - f[i])
+            v[i] = weights[i] * exp(f[i] - most[levels[i]])
 
 
 def extremes(

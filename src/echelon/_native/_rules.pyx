@@ -280,22 +280,19 @@ cdef class RuleGrower:
 
     def begin(
         self, const unsigned char[::1] drawn, const int[::1] levels, const double[::1] u,
-        const double[::1] v, const double[::1] weights, const double[::1] decay,
-        bint per_threshold, bint additive, factors,
+        const double[::1] v, const double[::1] weights, const double[:, ::1] factors,
+        const double[::1] decay, bint per_threshold, bint additive,
     ):
         """Start from the rule that covers all drawn rows; returns its gain.
 
-        With ``additive``, every row is a term by itself, and ``factors`` (2, K) multiply u and v
-        by level.
+        ``factors`` (2, K) multiply u and v by level. With ``additive``, every row is a term by
+        itself.
         """
-        cdef const double[:, ::1] by_level
         cdef Py_ssize_t i, m = 0, c, K
         cdef Cell *cell
         self.additive, self.per_threshold = additive, per_threshold
         self.n_levels = K = 1 if additive else decay.shape[0]
         self.weights = &weights[0]
-        if additive:
-            by_level = factors
         self.decay = NULL
         for c in range(K):
             self.decays[c] = decay[c]
@@ -312,12 +309,9 @@ cdef class RuleGrower:
                 self.rows[m] = <int>i
                 m += 1
                 cell.inside = 1
-                if additive:
-                    cell.u = u[i] * by_level[0, levels[i]]
-                    cell.v = v[i] * by_level[1, levels[i]]
-                    cell.level = 0
-                else:
-                    cell.u, cell.v, cell.level = u[i], v[i], levels[i]
+                cell.u = u[i] * factors[0, levels[i]]
+                cell.v = v[i] * factors[1, levels[i]]
+                cell.level = 0 if additive else levels[i]
             self.n_inside = m
             for c in range(self.n_features):
                 self.lengths[c] = -1

@@ -22,7 +22,13 @@ from .refit_losses import Index, RefitLoss
 
 Bytes = npt.NDArray[np.uint8]
 
-_NEWTON_STEPS = 100
+# A rule that covers a millionth of the weight has ten times this. Below it, weights differ by so
+# many orders that responses in units of the deviation would be beyond all bounds.
+_LEAST_DEVIATION = 1e-4
+# Where rounding has made a second derivative indefinite: its least eigenvalue, as a share of the
+# largest.
+_LEAST_EIGENVALUE = 1e-12
+_NEWTON_STEPS = 200
 _ROUNDS = 50
 # Numbers of a block of rows that is held as doubles.
 _BLOCK = 1 << 20
@@ -50,9 +56,10 @@ class RuleProblem:
 
     @classmethod
     def of(cls, columns: Bytes, loss: RefitLoss, ridge: float) -> RuleProblem:
-        """The problem with the deviations that the weighted rows have."""
+        """The problem with the deviations that the weighted rows have, but none next to zero."""
         share = _pull(columns, loss.weights) / float(loss.weights.sum())
-        return cls(columns, np.sqrt(share * (1.0 - share)), loss, ridge)
+        spread = np.sqrt(np.maximum(share * (1.0 - share), 0.0))
+        return cls(columns, np.maximum(spread, _LEAST_DEVIATION), loss, ridge)
 
     def take(self, chosen: Index) -> RuleProblem:
         """The problem of some rules alone."""
@@ -155,7 +162,7 @@ def _penalised_quadratic(H: Matrix, c: Vector, penalty: float, x: Vector) -> Vec
     the steepest slope is let in. The objective falls in each step, so no signs come twice.
     """
     if penalty == 0.0:
-        return np.asarray(scipy.linalg.solve(H, -c, assume_a="pos"))
+        return _solve_positive(H, -c)
     rounding = 1e-13 * float(np.abs(c).max() + penalty)
     settled = False
     for _ in range(20 + 10 * len(c)):
@@ -170,7 +177,7 @@ def _penalised_quadratic(H: Matrix, c: Vector, penalty: float, x: Vector) -> Vec
         active = np.flatnonzero(signs)
         right = -(c[active] + penalty * signs[active])
         end = np.zeros_like(x)
-        end[active] = scipy.linalg.solve(H[np.ix_(active, active)], right, assume_a="pos")
+        end[active] = _solve_positive(H[np.ix_(active, active)], right)
         following = _lowest_on_the_way(H, gradient, penalty, x, end)
         if following is None:
             if settled:
@@ -180,6 +187,16 @@ def _penalised_quadratic(H: Matrix, c: Vector, penalty: float, x: Vector) -> Vec
             x = following
             settled = bool((np.sign(x) == signs).all() and (x == end).all())
     return x
+
+
+def _solve_positive(H: Matrix, right: Vector) -> Vector:
+    """H⁻¹·right for H that is positive definite but for rounding."""
+    try:
+        return np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(H), right))
+    except scipy.linalg.LinAlgError:
+        values, vectors = scipy.linalg.eigh(H)
+        values = np.maximum(values, _LEAST_EIGENVALUE * float(values[-1]))
+        return np.asarray(vectors @ ((right @ vectors) / values))
 
 
 def _lowest_on_the_way(

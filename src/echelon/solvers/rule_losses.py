@@ -18,14 +18,15 @@ A rule's response is α = ½ ln((W_> + ε)/(W_< + ε)), the minimiser of e^{−�
 have the closed form θ_k = ½ ln(Σ_{c ≤ k} V_c / Σ_{c > k} U_c), which [DK09] (8) prints with the
 classes exchanged; with weights that do not depend on k it ascends.
 
-Scores may grow without end on data that rules can separate, so factors are stored divided by a
-scale for each level, with the decay that moves a sum from one level's scale to the next's, and
-sums are compared as logarithms. No factor exceeds the weight of its row by more than a bounded
-drift, and the greatest pair stays in range.
+Scores may grow without end on data that rules can separate, so factors are stored divided by the
+greatest of their level, sums are compared as logarithms, and levels meet only where pairs are
+weighed, in units of the greatest pair, with a decay that moves a sum from one level's scale to the
+next's.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -41,7 +42,6 @@ from .rule_search import Inside, Terms
 # more than e to this, or after so many steps, as products of many factors gather rounding.
 _MOST_DRIFT = 50.0
 _MOST_STEPS = 64
-_LARGEST_EXPONENT = 700.0
 _LARGEST_SPAN = 300.0
 
 
@@ -56,7 +56,7 @@ class RuleLoss(Protocol):
 
     @property
     def value(self) -> float:
-        """Mean loss, per pair or per row; may underflow to zero."""
+        """Mean loss, per pair or per row; 0 or infinite beyond the range of floats."""
 
     def terms(self) -> Terms:
         """The loss at the current scores, for the search."""
@@ -83,9 +83,9 @@ class LevelFactors:
     Attributes
     ----------
     u, v : ndarray of shape (n,)
-        s·exp(high_c − f) and s·exp(f − low_c), c the level of the row.
-    pairs : ndarray of shape (K, K)
-        Σ_{i of c, j of c'} s_i·s_j·e^{−(f_i − f_j)} = U_c·pairs[c, c']·V_c'·e^top for c > c'.
+        s·exp(least_c − f) and s·exp(f − most_c), with the extremes of the scores of the row's level
+        c as they were when the factors were last computed from the scores.
+    least, most : ndarray of shape (K,)
     """
 
     def __init__(self, codes: Codes, n_levels: int, weights: Vector) -> None:
@@ -96,26 +96,16 @@ class LevelFactors:
         self.v = np.empty(len(codes))
         self._n_levels = n_levels
         self._sums = np.empty((4, n_levels))
+        self.age = 0
         self._refresh()
 
     def _refresh(self) -> None:
-        K = self._n_levels
-        least, most = np.full(K, np.inf), np.full(K, -np.inf)
-        extremes(self.scores, self.levels, least, most)
-        # Greatest score below each level, and below the level after the last.
-        greatest = np.concatenate([[-np.inf], np.maximum.accumulate(most)])
-        # One scale for all levels is faster, and enough while they are not far apart.
-        near = greatest[K - 1] - greatest[1] < _LARGEST_SPAN
-        under = np.where(np.arange(K + 1) == 0, -np.inf, greatest[K - 1]) if near else greatest
-        self.top = float((greatest[1:K] - least[1:]).max())
-        # The lowest level is never the higher row of a pair, nor the highest the lower one.
-        self.high = under[:K] - self.top
-        self.low = np.concatenate([under[1:K], [np.inf]])
-        self.decay = np.concatenate([[0.0], np.exp(under[1 : K - 1] - under[2:K]), [0.0]])
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.pairs = np.tril(np.exp(under[1:] - under[:K, None]), -1)
-        factors(self.scores, self.weights, self.levels, self.high, self.low, self.u, self.v)
+        self.least = np.full(self._n_levels, np.inf)
+        self.most = np.full(self._n_levels, -np.inf)
+        extremes(self.scores, self.levels, self.least, self.most)
+        factors(self.scores, self.weights, self.levels, self.least, self.most, self.u, self.v)
         self._drift, self._steps = 0.0, 0
+        self.age += 1
         self.sums = self.sides(np.zeros(len(self.levels), dtype=np.uint8))[:2].copy()
 
     def sides(self, inside: Inside) -> Matrix:
@@ -136,15 +126,11 @@ class LevelFactors:
         self.sums[1] = outside_v + np.exp(step) * inside_v
 
     def log_sums(self) -> Matrix:
-        """Logarithms of Σ s·e^{−f} and Σ s·e^{f} by level, (2, K).
-
-        −∞ at the lowest level of the former and the highest of the latter, which no pair needs.
-        """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(self.sums)
-            logs[0, 1:] -= self.high[1:]
-            logs[1, :-1] += self.low[:-1]
-        return logs
+        """Logarithms of Σ s·e^{−f} and Σ s·e^{f} by level, (2, K)."""
+        logs = np.log(self.sums)
+        logs[0] -= self.least
+        logs[1] += self.most
+        return np.asarray(logs)
 
     def thresholds(self) -> Vector:
         """Least exponential threshold loss for the scores."""
@@ -152,6 +138,47 @@ class LevelFactors:
         below = np.logaddexp.accumulate(lower[:-1])
         above = np.logaddexp.accumulate(upper[:0:-1])[::-1]
         return np.asarray(0.5 * (below - above))
+
+
+@dataclass(frozen=True)
+class PairScales:
+    """Factors of different levels brought to one scale, for extremes of the scores by level.
+
+    Parameters
+    ----------
+    top : float
+        ln of the greatest weight of a pair.
+    pairs : ndarray of shape (K, K)
+        Σ_{i of c, j of c'} s_i·s_j·e^{−(f_i − f_j)} = U_c·pairs[c, c']·V_c'·e^top for c > c'.
+    factors : ndarray of shape (2, K)
+    decay : ndarray of shape (K,)
+        pairs[c, c'] = factors[0, c]·factors[1, c']·(product of the decay of the levels between).
+    """
+
+    top: float
+    pairs: Matrix
+    factors: Matrix
+    decay: Vector
+
+    @classmethod
+    def of(cls, least: Vector, most: Vector) -> PairScales:
+        """Scales for the least and the greatest score of each level."""
+        K = len(least)
+        # Greatest score below each level, and below the level after the last.
+        greatest = np.concatenate([[-np.inf], np.maximum.accumulate(most)])
+        top = float((greatest[1:K] - least[1:]).max())
+        # One scale for all levels is faster, and enough while they are not far apart.
+        near = greatest[K - 1] - greatest[1] < _LARGEST_SPAN
+        under = np.full(K + 1, greatest[K - 1]) if near else greatest
+        # The lowest level is never the higher row of a pair, nor the highest the lower one.
+        factors = np.zeros((2, K))
+        factors[0, 1:] = np.exp(under[1:K] - least[1:] - top)
+        factors[1, :-1] = np.exp(most[:-1] - under[1:K])
+        decay = np.zeros(K)
+        decay[1:-1] = np.exp(under[1 : K - 1] - under[2:K])
+        with np.errstate(over="ignore"):
+            pairs = np.tril(np.exp(most - least[:, None] - top), -1)
+        return cls(top, pairs, factors, decay)
 
 
 class RankLoss:
@@ -192,6 +219,7 @@ class RankLoss:
         self._counts = np.maximum(steps, 0) if per_threshold else (steps > 0).astype(np.intp)
         totals = np.bincount(codes, weights, n_levels)
         self._n_pairs = float(totals @ self._counts @ totals)
+        self._scale()
 
     @property
     def scores(self) -> Vector:
@@ -206,14 +234,24 @@ class RankLoss:
     @property
     def value(self) -> float:
         """Mean over pairs."""
-        factors = self._factors
-        return float(np.exp(factors.top) * self._weigh(*factors.sums) / self._n_pairs)
+        shares = self._weigh(*self._factors.sums) / self._n_pairs
+        return _exponential(self._scales.top + float(np.log(shares)))
+
+    def _scale(self) -> None:
+        self._scales = PairScales.of(self._factors.least, self._factors.most)
+        self._scaled_at = self._factors.age
 
     def terms(self) -> Terms:
         """Pairs."""
-        state = self._factors
+        state, scales = self._factors, self._scales
         return Terms(
-            state.levels, state.u, state.v, state.weights, state.decay, self._per_threshold
+            state.levels,
+            state.u,
+            state.v,
+            state.weights,
+            scales.factors,
+            scales.decay,
+            self._per_threshold,
         )
 
     def split(self, inside: Inside) -> tuple[float, float]:
@@ -229,9 +267,11 @@ class RankLoss:
     def step(self, inside: Inside, step: float) -> None:
         """Add to the scores of these rows."""
         self._factors.step(inside, step)
+        if self._factors.age != self._scaled_at:
+            self._scale()
 
     def _weigh(self, upper: Vector, lower: Vector) -> float:
-        return float(upper @ (self._counts * self._factors.pairs) @ lower)
+        return float(upper @ (self._counts * self._scales.pairs) @ lower)
 
 
 class ThresholdLoss:
@@ -259,7 +299,7 @@ class ThresholdLoss:
     @property
     def value(self) -> float:
         """Mean over rows."""
-        return float(np.exp(self._log_value) / self._mass)
+        return _exponential(self._log_value - float(np.log(self._mass)))
 
     def _find_thresholds(self) -> None:
         state = self._factors
@@ -268,17 +308,14 @@ class ThresholdLoss:
         pulls[0, 1:] = np.logaddexp.accumulate(theta)
         pulls[1, :-1] = np.logaddexp.accumulate(-theta[::-1])[::-1]
         self._log_value = float(logsumexp(pulls + state.log_sums()))
-        pulls[0, 1:] -= state.high[1:]
-        pulls[1, :-1] += state.low[:-1]
-        # The sums of the terms are shares of the loss; a level may weigh next to nothing in it.
-        self._pulls = np.exp(np.minimum(pulls - self._log_value, _LARGEST_EXPONENT))
+        pulls[0] -= state.least
+        pulls[1] += state.most
+        self._pulls = np.exp(pulls - self._log_value)
 
     def terms(self) -> Terms:
         """Rows."""
         state = self._factors
-        return Terms(
-            state.levels, state.u, state.v, state.weights, state.decay, factors=self._pulls
-        )
+        return Terms(state.levels, state.u, state.v, state.weights, self._pulls)
 
     def split(self, inside: Inside) -> tuple[float, float]:
         """W_> and W_< of a rule, as shares of the loss."""
@@ -357,7 +394,7 @@ class AbsoluteLoss:
             up, down = np.where(r > 0, s, -s), np.where(r < 0, s, -s)
         else:
             up, down = s * (r > 0), s * (r < 0)
-        return Terms(self._level, up, down, s, np.zeros(1), factors=np.ones((2, 1)))
+        return Terms(self._level, up, down, s, np.ones((2, 1)))
 
     def response(self, inside: Inside) -> float:
         """Median residual of the covered rows."""
@@ -378,6 +415,12 @@ def measure(loss: str, technique: str, beta: float) -> tuple[str, tuple[float, f
     if loss == "absolute" and technique != "gradient_boosting":
         return "constant_step", (1.0, 0.0)
     return technique, (float(-np.expm1(-beta)), float(np.expm1(beta)))
+
+
+def _exponential(log: float) -> float:
+    """e^log; 0 or infinite beyond the range of floats."""
+    with np.errstate(over="ignore"):
+        return float(np.exp(log))
 
 
 def _response(right: float, wrong: float, smoothing: float) -> float:

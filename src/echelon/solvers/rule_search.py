@@ -42,6 +42,8 @@ TECHNIQUES = ("simultaneous", "gradient", "gradient_boosting", "constant_step")
 # Rows times features that are worth a second thread.
 _WORTH_A_THREAD = 200_000
 
+_NO_DECAY = np.ones(1)
+
 Inside = npt.NDArray[np.uint8]
 Tables = dict[int, Inside]
 
@@ -54,24 +56,24 @@ class Terms:
     ----------
     levels : ndarray of int32, shape (n,)
     upper, lower : ndarray of shape (n,)
-        u and v: the pair of a higher row i and a lower row j weighs m·u_i·v_j, times the decay of
-        the levels between them.
+        To be multiplied by the factors of the level: u and v. Over rows, row i pulls up with u_i
+        and down with v_i; over pairs, a higher row i and a lower row j weigh m·u_i·v_j, times the
+        decay of the levels between them.
     weights : ndarray of shape (n,)
-    decay : ndarray of shape (K,)
+    factors : ndarray of shape (2, K)
+    decay : ndarray of shape (K,), optional
+        For a loss over pairs.
     per_threshold : bool
         Whether m is the difference of the levels, or 1.
-    factors : ndarray of shape (2, K), optional
-        For a loss over rows: row i of level c pulls up with u_i·factors[0, c] and down with
-        v_i·factors[1, c].
     """
 
     levels: npt.NDArray[np.int32]
     upper: Vector
     lower: Vector
     weights: Vector
-    decay: Vector
+    factors: Matrix
+    decay: Vector | None = None
     per_threshold: bool = False
-    factors: Matrix | None = None
 
 
 @dataclass(frozen=True)
@@ -141,17 +143,16 @@ class RuleSearch:
 
     def find(self, terms: Terms, drawn: Inside) -> Found | None:
         """The body grown on the drawn rows, or None if no condition improves on covering all."""
-        factors = None if terms.factors is None else np.ascontiguousarray(terms.factors)
         start = self._grower.begin(
             drawn,
             terms.levels,
             terms.upper,
             terms.lower,
             terms.weights,
-            terms.decay,
+            terms.factors,
+            _NO_DECAY if terms.decay is None else terms.decay,
             terms.per_threshold,
-            factors is not None,
-            factors,
+            terms.decay is None,
         )
         gain, n_inside = max(start, 0.0), int(np.count_nonzero(drawn))
         tables: Tables = {}
