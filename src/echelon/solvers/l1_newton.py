@@ -191,6 +191,8 @@ def _penalised_quadratic(H: Matrix, c: Vector, penalty: float, x: Vector) -> Vec
 
 def _solve_positive(H: Matrix, right: Vector) -> Vector:
     """H⁻¹·right for H that is positive definite but for rounding."""
+    if not len(right):
+        return right
     try:
         return np.asarray(scipy.linalg.cho_solve(scipy.linalg.cho_factor(H), right))
     except scipy.linalg.LinAlgError:
