@@ -79,17 +79,6 @@ class RuleEnsemble:
             yield margins(scores, thresholds)
 
 
-def class_shares(
-    bodies: Sequence[Body], X: Matrix, codes: Codes, n_classes: int, weights: Vector
-) -> Matrix:
-    """Share of the weight of all rows that each body covers, by class, (M, K)."""
-    shares = np.zeros((len(bodies), n_classes))
-    for m, body in enumerate(bodies):
-        inside = covers(body, X)
-        shares[m] = np.bincount(codes[inside], weights[inside], minlength=n_classes)
-    return shares / weights.sum()
-
-
 @dataclass(frozen=True)
 class Levels:
     """The levels of a scale that occur in the training rows.

@@ -139,7 +139,6 @@ def merge_rounds(
     Examples
     --------
     >>> from echelon._nominal import InputColumns
-    >>> from echelon._rule_ensemble import class_shares
     >>> from echelon._rule_names import name_rules
     >>> from echelon.solvers.rule_bodies import Interval
     >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
@@ -147,7 +146,7 @@ def merge_rounds(
     >>> codes, weights = np.array([0, 0, 1, 1]), np.ones(4)
     >>> bodies = [(Interval(0, upper=2.5),), (Interval(0, lower=1.5),), (Interval(0, upper=2.5),)]
     >>> naming = name_rules(bodies, X, codes, weights, ["low", "high"], columns)
-    >>> shares = class_shares(bodies, X, codes, 2, weights)
+    >>> shares = np.array([[0.5, 0.0], [0.25, 0.5], [0.5, 0.0]])
     >>> for rule in merge_rounds(bodies, [-0.2, 0.1, -0.1], shares, naming):
     ...     print(rule)
     If x0 is at most 2, the score falls by 0.30 (covers 50 % of rows; typical label low).

@@ -10,9 +10,8 @@ from ._rule_ensemble import RuleEnsemble
 from ._validation import OrdinalData
 from .ordinal.thresholds import Vector
 from .solvers.rank_rules import RuleRound, replay
-from .solvers.refit_losses import LogPairLoss, LogThresholdLoss, RefitLoss, SmoothAbsoluteLoss
 from .solvers.rule_bodies import Body, covers
-from .solvers.rule_losses import AbsoluteLoss, RuleLoss
+from .solvers.rule_losses import RuleLoss
 from .solvers.sparse_rules import sparse_refit
 
 # On the responses in units of the deviation that they give the score, beside ln of the mean loss:
@@ -64,14 +63,8 @@ def kept_rules(
     loss: RuleLoss,
     n: int,
     data: OrdinalData,
-    kind: str,
-    pair_weight: str,
 ) -> KeptRules:
-    """The rules of an ensemble that matter most to a loss at the score 0.
-
-    ``loss`` has the levels and weights of the data; ``kind`` and ``pair_weight`` are the
-    estimator's parameters.
-    """
+    """The rules of an ensemble that matter most to a loss of the data at the score 0."""
     merged: dict[Body, float] = {}
     for body, response in zip(ensemble.bodies, ensemble.responses, strict=True):
         merged[body] = merged.get(body, 0.0) + float(response)
@@ -79,14 +72,13 @@ def kept_rules(
     if not bodies:
         return KeptRules([], loss.thresholds)
     coverage = np.column_stack([covers(body, data.X) for body in bodies])
-    refit = _refit_loss(loss, data, kind, pair_weight)
-    fit = sparse_refit(coverage, refit, np.array(list(merged.values())), n, ridge=_RIDGE)
-    if isinstance(refit, SmoothAbsoluteLoss) and isinstance(loss, AbsoluteLoss):
-        loss.start_at(refit.shift(coverage @ fit.responses))
+    start = np.array(list(merged.values()))
+    fit = sparse_refit(coverage, loss.refit_loss(), start, n, ridge=_RIDGE)
+    loss.settle(coverage @ fit.responses)
     shares = data.sample_weight @ coverage[:, fit.kept] / data.sample_weight.sum()
     importance = np.abs(fit.responses[fit.kept]) * np.sqrt(shares * (1.0 - shares))
     order = fit.kept[np.argsort(-importance, kind="stable")]
-    start = loss.thresholds
+    thresholds = loss.thresholds
     rounds = replay(
         loss,
         [bodies[m] for m in order],
@@ -96,14 +88,4 @@ def kept_rules(
         n_classes=data.n_classes,
         weights=data.sample_weight,
     )
-    return KeptRules(list(rounds), start, fit.refit_violation, fit.selection_violation)
-
-
-def _refit_loss(loss: RuleLoss, data: OrdinalData, kind: str, pair_weight: str) -> RefitLoss:
-    if isinstance(loss, AbsoluteLoss):
-        return SmoothAbsoluteLoss(data.codes, data.sample_weight)
-    levels = loss.terms().levels.astype(np.intp)
-    n_levels = int(levels.max()) + 1
-    if kind == "rank":
-        return LogPairLoss(levels, n_levels, data.sample_weight, count=pair_weight)
-    return LogThresholdLoss(levels, n_levels, data.sample_weight)
+    return KeptRules(list(rounds), thresholds, fit.refit_violation, fit.selection_violation)

@@ -64,7 +64,7 @@ class ReadableRulesMixin:
     @property
     def _shown_thresholds(self) -> Vector:
         """Thresholds that texts name; NaN for those of a level that has no score of its own."""
-        if self.loss != "binary":
+        if self._levels.joint:
             return self.thresholds_
         shown = np.full(len(self.classes_) - 1, np.nan)
         shown[self._levels.observed[:-1]] = [float(part.thresholds[0]) for part in self._ensembles]

@@ -343,7 +343,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         levels = learn_levels(self, data) if self._levels.joint else self._levels
         losses = make_losses(self, data, levels.observed)
         parts = [
-            kept_rules(part, loss, n, data, self.loss, self.pair_weight)
+            kept_rules(part, loss, n, data)
             for part, loss in zip(self._ensembles, losses, strict=True)
         ]
         pruned = copy(self)

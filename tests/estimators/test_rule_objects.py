@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.named_rules import LABELS, named_wine_rules, rules_of, wine_data
+from support.named_rules import LABELS, class_shares, named_wine_rules, rules_of, wine_data
 
 from echelon._nominal import InputColumns, learn_columns
-from echelon._rule_ensemble import class_shares
 from echelon._rule_names import Naming, name_rules
 from echelon._rule_objects import feature_importances, merge_rounds
 from echelon._rule_text import by_importance, to_text

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.named_rules import LABELS, named_wine_rules, numeric, rules_of, wine_data
+from support.named_rules import LABELS, class_shares, named_wine_rules, numeric, rules_of, wine_data
 
-from echelon._rule_ensemble import class_shares
 from echelon._rule_explanations import explain_rows
 from echelon._rule_names import Naming, name_rules
 from echelon._rule_objects import merge_rounds

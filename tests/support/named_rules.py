@@ -4,16 +4,24 @@ import numpy as np
 import pandas as pd
 
 from echelon._nominal import InputColumns, as_positions, learn_columns
-from echelon._rule_ensemble import class_shares
 from echelon._rule_names import name_rules
 from echelon._rule_objects import merge_rounds
-from echelon.solvers.rule_bodies import Interval, Membership
+from echelon.solvers.rule_bodies import Interval, Membership, covers
 
 LABELS = ["poor", "fair", "good"]
 
 
 def numeric(n_features):
     return InputColumns((None,) * n_features, (False,) * n_features)
+
+
+def class_shares(bodies, X, codes, n_classes, weights):
+    """Share of the weight of all rows that each body covers, by class."""
+    shares = np.zeros((len(bodies), n_classes))
+    for m, body in enumerate(bodies):
+        inside = covers(body, X)
+        shares[m] = np.bincount(codes[inside], weights[inside], minlength=n_classes)
+    return shares / weights.sum()
 
 
 def rules_of(bodies, responses, X, codes, weights=None, columns=None, features=None, **kwargs):

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from ..ordinal.arrays import require_count
+
 Array = npt.NDArray[np.float64]
 
 
@@ -179,9 +181,8 @@ def nemenyi_critical_difference(n_models: int, n_sets: int, alpha: float = 0.05)
     >>> round(nemenyi_critical_difference(6, 8), 3)
     2.666
     """
-    for name, value, least in (("n_models", n_models, 2), ("n_sets", n_sets, 1)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}; found {value!r}.")
+    require_count("n_models", n_models, 2)
+    require_count("n_sets", n_sets)
     if not 0.0 < alpha < 1.0:
         raise ValueError(f"alpha must lie between 0 and 1; found {alpha!r}.")
     quantile = stats.studentized_range.isf(alpha, n_models, np.inf)

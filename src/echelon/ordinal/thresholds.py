@@ -80,6 +80,22 @@ def all_levels(thresholds: Vector, observed: Codes, n_classes: int) -> Vector:
     return framed[level_of_threshold(observed, n_classes)]
 
 
+def exponential_sides(log_lower: Vector, log_upper: Vector) -> tuple[Vector, Vector]:
+    """Ln Σ_{c ≤ k} and ln Σ_{c > k} of sums by level, for the thresholds k.
+
+    With the sums of w·e^f and of w·e^{−f}, half their difference is the threshold of least
+    exponential loss, and half their sum the logarithm of half the loss that it leaves.
+
+    Examples
+    --------
+    >>> below, above = exponential_sides(np.log([1.0, 2.0, 9.0]), np.log([9.0, 3.0, 1.0]))
+    >>> np.exp(below).round(12), np.exp(above).round(12)
+    (array([1., 3.]), array([4., 1.]))
+    """
+    below = np.logaddexp.accumulate(log_lower[:-1])
+    return below, np.logaddexp.accumulate(log_upper[:0:-1])[::-1]
+
+
 def fit_exponential(
     scores: Vector, codes: Codes, n_classes: int, weights: Matrix | None = None
 ) -> Vector:

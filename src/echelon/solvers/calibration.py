@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 
 from ..ordinal.labels import Codes
 from ..ordinal.likelihoods import get_link
-from ..ordinal.thresholds import Vector, all_levels
+from ..ordinal.thresholds import Vector, all_levels, exponential_sides
 from ..pairs.exponential import LevelSums
 from .cumulative_link import CumulativeLinkProblem, solve_cumulative_link
 from .design import StandardizedDesign
@@ -79,10 +79,10 @@ def calibrate_by_exponential(
     centred = scores - 0.5 * (scores.min() + scores.max())
 
     def sides(slope: float) -> tuple[Vector, Vector]:
-        lower = sums.log_sums(log_weights + slope * centred)
-        upper = sums.log_sums(log_weights - slope * centred)
-        below = np.logaddexp.accumulate(lower[:-1])
-        return below, np.logaddexp.accumulate(upper[:0:-1])[::-1]
+        return exponential_sides(
+            sums.log_sums(log_weights + slope * centred),
+            sums.log_sums(log_weights - slope * centred),
+        )
 
     def log_loss(slope: float) -> float:
         below, above = sides(slope)

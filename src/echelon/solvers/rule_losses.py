@@ -35,7 +35,8 @@ from scipy.special import logsumexp
 from .._native._rule_rows import extremes, factors, raise_scores, sum_sides
 from ..ordinal.costs import Matrix
 from ..ordinal.labels import Codes
-from ..ordinal.thresholds import Vector
+from ..ordinal.thresholds import Vector, exponential_sides
+from .refit_losses import LogPairLoss, LogThresholdLoss, RefitLoss, SmoothAbsoluteLoss
 from .rule_search import Inside, Terms
 
 # Factors are computed anew from the scores when the steps since then could have changed them by
@@ -67,6 +68,12 @@ class RuleLoss(Protocol):
     def step(self, inside: Inside, step: float) -> None:
         """Add to the scores of these rows."""
 
+    def refit_loss(self) -> RefitLoss:
+        """The same loss, up to a monotone function or smoothing, for fitting many responses."""
+
+    def settle(self, scores: Vector) -> None:
+        """Choose what no rule can change, for the scores that are to come."""
+
 
 class LevelFactors:
     """Upper and lower factors of all rows, and their sums by level.
@@ -94,19 +101,24 @@ class LevelFactors:
         self.scores = np.zeros(len(codes))
         self.u = np.empty(len(codes))
         self.v = np.empty(len(codes))
-        self._n_levels = n_levels
+        self.n_levels = n_levels
         self._sums = np.empty((4, n_levels))
         self.age = 0
         self._refresh()
 
     def _refresh(self) -> None:
-        self.least = np.full(self._n_levels, np.inf)
-        self.most = np.full(self._n_levels, -np.inf)
+        self.least = np.full(self.n_levels, np.inf)
+        self.most = np.full(self.n_levels, -np.inf)
         extremes(self.scores, self.levels, self.least, self.most)
         factors(self.scores, self.weights, self.levels, self.least, self.most, self.u, self.v)
         self._drift, self._steps = 0.0, 0
         self.age += 1
         self.sums = self.sides(np.zeros(len(self.levels), dtype=np.uint8))[:2].copy()
+
+    @property
+    def codes(self) -> Codes:
+        """Level of each row."""
+        return self.levels.astype(np.intp)
 
     def sides(self, inside: Inside) -> Matrix:
         """U and V of the rows outside, then of those inside, (4, K); overwritten by the next."""
@@ -135,8 +147,7 @@ class LevelFactors:
     def thresholds(self) -> Vector:
         """Least exponential threshold loss for the scores."""
         upper, lower = self.log_sums()
-        below = np.logaddexp.accumulate(lower[:-1])
-        above = np.logaddexp.accumulate(upper[:0:-1])[::-1]
+        below, above = exponential_sides(lower, upper)
         return np.asarray(0.5 * (below - above))
 
 
@@ -270,6 +281,14 @@ class RankLoss:
         if self._factors.age != self._scaled_at:
             self._scale()
 
+    def refit_loss(self) -> RefitLoss:
+        """Ln of the mean over pairs."""
+        state, count = self._factors, "per_threshold" if self._per_threshold else "once"
+        return LogPairLoss(state.codes, state.n_levels, state.weights, count)
+
+    def settle(self, scores: Vector) -> None:
+        """Nothing: thresholds follow from the scores."""
+
     def _weigh(self, upper: Vector, lower: Vector) -> float:
         return float(upper @ (self._counts * self._scales.pairs) @ lower)
 
@@ -331,6 +350,14 @@ class ThresholdLoss:
         self._factors.step(inside, step)
         self._find_thresholds()
 
+    def refit_loss(self) -> RefitLoss:
+        """Ln of the mean over rows."""
+        state = self._factors
+        return LogThresholdLoss(state.codes, state.n_levels, state.weights)
+
+    def settle(self, scores: Vector) -> None:
+        """Nothing: thresholds follow from the scores."""
+
 
 class AbsoluteLoss:
     """The absolute error of scores that are meant to be ranks.
@@ -365,9 +392,10 @@ class AbsoluteLoss:
         self.scores = np.zeros(len(codes))
         self._cuts = np.arange(n_levels - 1, dtype=np.float64) + 0.5
         self._level = np.zeros(len(codes), dtype=np.int32)
+        self._codes = codes
         self._residuals = codes.astype(np.float64)
         self.zero = 0.0
-        self.start_at(_median(self._residuals, weights))
+        self.settle(self.scores)
 
     def start_at(self, rank: float) -> None:
         """Let the score 0 mean this rank."""
@@ -405,6 +433,14 @@ class AbsoluteLoss:
         """Add to the scores of these rows."""
         self.scores += step * inside
         self._residuals -= step * inside
+
+    def refit_loss(self) -> RefitLoss:
+        """The mean over rows, smoothed."""
+        return SmoothAbsoluteLoss(self._codes, self._weights)
+
+    def settle(self, scores: Vector) -> None:
+        """Let the score 0 mean the rank that is best for these scores."""
+        self.start_at(_median(self._codes - scores, self._weights))
 
 
 def measure(loss: str, technique: str, beta: float) -> tuple[str, tuple[float, float]]:

@@ -43,6 +43,8 @@ TECHNIQUES = ("simultaneous", "gradient", "gradient_boosting", "constant_step")
 _WORTH_A_THREAD = 200_000
 
 _NO_DECAY = np.ones(1)
+# Kinds of conditions, as the native search numbers them.
+_AT_MOST, _ABOVE, _AMONG, _NOT_AMONG = range(4)
 
 Inside = npt.NDArray[np.uint8]
 Tables = dict[int, Inside]
@@ -200,13 +202,13 @@ class RuleSearch:
         """Table of the codes that satisfy a condition; the last stands for a missing value."""
         size = int(self.bins.n_bins[feature])
         allowed = np.zeros(size + 1, dtype=np.uint8)
-        if kind == 0:
+        if kind == _AT_MOST:
             allowed[: cut + 1] = 1
-        elif kind == 1:
+        elif kind == _ABOVE:
             allowed[cut + 1 : size] = 1
         else:
             allowed[members] = 1
-            if kind == 3:
+            if kind == _NOT_AMONG:
                 allowed[:size] = 1 - allowed[:size]
         return allowed
 
