@@ -11,7 +11,7 @@ from .drawing import render
 from .markdown import markdown_table
 from .published import Table
 from .ranking import Ranking
-from .verdicts import LEVEL
+from .verdicts import LEVEL, p_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -29,9 +29,9 @@ def ranking_cells(ranking: Ranking) -> list[str]:
         ranking.origin,
         str(len(ranking.sets)),
         f"{friedman.statistic:.3f}",
-        _p(friedman.p),
+        p_text(friedman.p),
         "∞" if math.isinf(f_statistic) else f"{f_statistic:.3f}",
-        _p(friedman.f_p),
+        p_text(friedman.f_p),
         f"{ranking.nemenyi.critical_difference:.3f}",
     ]
 
@@ -93,7 +93,3 @@ def _groups(ranking: Ranking) -> str:
         return f"{ranking.origin}: all models differ significantly from each other."
     texts = "; ".join(", ".join(group) for group in groups)
     return f"{ranking.origin}: no significant difference among {texts}."
-
-
-def _p(value: float) -> str:
-    return "<0.001" if value < 0.001 else f"{value:.3f}"

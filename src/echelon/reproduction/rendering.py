@@ -17,7 +17,7 @@ from .ranking import make_rankings
 from .rows import Duel, Row, Tally, current, make_duels, make_rows, make_tallies
 from .runner import EFFORTS
 from .store import ANY_EFFORT, Cell
-from .verdicts import LEVEL, Verdict
+from .verdicts import LEVEL, Verdict, p_text
 
 DUEL_HEADINGS = ("Data set", "Models", "Difference", "SE", "n", "Verdict", "p")
 TALLY_HEADINGS = ("Model", "Within", "Not within")
@@ -238,5 +238,4 @@ def _number(value: float, digits: int) -> str:
 def _verdict(verdict: Verdict | None) -> list[str]:
     if verdict is None:
         return ["–", "–"]
-    small = not math.isnan(verdict.p) and verdict.p < 0.001
-    return [verdict.word, "<0.001" if small else _number(verdict.p, 3)]
+    return [verdict.word, p_text(verdict.p)]

@@ -87,3 +87,16 @@ def _judge(difference: float, p: float) -> Verdict:
     if p >= LEVEL:
         return Verdict("equal", p)
     return Verdict("better" if difference < 0 else "worse", p)
+
+
+def p_text(p: float) -> str:
+    """A p-value as pages and the command line show it.
+
+    Examples
+    --------
+    >>> p_text(0.0421), p_text(1e-9), p_text(math.nan)
+    ('0.042', '<0.001', '–')
+    """
+    if math.isnan(p):
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
