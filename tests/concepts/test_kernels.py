@@ -254,6 +254,17 @@ def test_pearson_of_a_constant_row_is_zero():
     np.testing.assert_allclose(block[1:, 1:], np.corrcoef(scaled), atol=1e-12)
 
 
+def test_pearson_of_missing_entries_is_that_of_z_scores_of_zero():
+    X = np.array([[1.0, np.nan, 3.0, 5.0], [2.0, 1.0, 0.0, 1.0], [np.nan] * 3 + [4.0]])
+    Z = np.array([np.array([-2.0, 0.0, 0.0, 2.0]) / np.sqrt(8 / 3), [2**0.5, 0.0, -(2**0.5), 0.0]])
+    block = Pearson().block(X)
+    np.testing.assert_allclose(block[:2, :2], Z @ Z.T / 4, atol=1e-15)
+    np.testing.assert_array_equal(block[2], np.zeros(3))
+    np.testing.assert_array_equal(Pearson().diagonal(X), [0.75, 1.0, 0.0])
+    np.testing.assert_array_equal(np.diag(block), [0.75, 1.0, 0.0])
+    np.testing.assert_allclose(Pearson().block(X, X.copy()), block, atol=1e-15)
+
+
 def test_precomputed_gives_the_inputs_back(X, Y):
     gram, cross = Linear().block(X), Linear().block(Y, X)
     kernel = Precomputed()

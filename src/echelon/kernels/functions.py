@@ -208,14 +208,23 @@ class Gaussian:
 class Pearson:
     """Correlation between the entries of two rows, for rows such as the ratings of items.
 
-    A row whose entries are all equal has no correlation; the kernel is then 0, on the diagonal
-    too, so that it stays positive semidefinite. Dense only.
+    It is ⟨z, z′⟩/d for rows of d entries and their z-scores z: the entries less the row's mean,
+    over its standard deviation. A row whose entries are all equal has no correlation; the kernel
+    is then 0, on the diagonal too, so that it stays positive semidefinite. Dense only.
+
+    Notes
+    -----
+    A missing entry, NaN, has the z-score 0, with the mean and the standard deviation taken over
+    the entries that are there. The divisor stays d, so that k(x, x) is the share of entries that
+    are there and the kernel stays positive semidefinite.
 
     Examples
     --------
     >>> Pearson().block(np.array([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]])).round(4)
     array([[ 1., -1.],
            [-1.,  1.]])
+    >>> Pearson().diagonal(np.array([[1.0, 2.0, 3.0, 4.0], [5.0, np.nan, 1.0, np.nan]]))
+    array([1. , 0.5])
     """
 
     def block(self, X: Rows, Y: Rows | None = None) -> Array:
@@ -226,13 +235,12 @@ class Pearson:
         products = inner_products(left, right)
         np.clip(products, -1.0, 1.0, out=products)
         if left is right:
-            np.fill_diagonal(products, left.any(axis=1))
+            np.fill_diagonal(products, _known_shares(rows))
         return products
 
     def diagonal(self, X: Rows) -> Array:
-        """1 where the entries of a row differ, else 0."""
-        varies = _standard_rows(read_rows(X, sparse=False)).any(axis=1)
-        return np.asarray(varies, dtype=np.float64)
+        """Share of entries that are there, 1 in complete rows; 0 where they are all equal."""
+        return _known_shares(read_rows(X, sparse=False))
 
 
 @dataclass(frozen=True)
@@ -344,18 +352,33 @@ def _power(base: Array, exponent: int) -> Array:
 
 
 def _standard_rows(X: Array) -> Array:
-    """Rows less their mean and of length one; zeros for rows whose entries are all equal."""
+    """Z-scores of the rows' entries over √d: complete rows have length one.
+
+    Entries that are missing, and those of rows where all are equal, are zero.
+    """
     if X.shape[1] < 2:
         raise ValueError(
             f"X must have at least two columns for a correlation of rows; found {X.shape[1]}."
         )
-    # Comparing entries is exact where a variance would be left with rounding error.
-    varies = X.max(axis=1) > X.min(axis=1)
-    rows = np.where(varies[:, None], X - X.mean(axis=1, keepdims=True), 0.0)
+    share = _known_shares(X)
+    varies = share > 0.0
+    missing = np.isnan(X)
+    known = np.maximum(X.shape[1] - missing.sum(axis=1), 1)
+    filled = np.where(missing, 0.0, X)
+    means = filled.sum(axis=1) / known
+    rows = np.where(varies[:, None] & ~missing, filled - means[:, None], 0.0)
     # Dividing by the largest entry first keeps the squares from under- and overflowing.
     rows /= np.where(varies, np.abs(rows).max(axis=1), 1.0)[:, None]
     rows /= np.where(varies, np.sqrt(squared_norms(rows)), 1.0)[:, None]
+    rows *= np.sqrt(share)[:, None]
     return rows
+
+
+def _known_shares(X: Array) -> Array:
+    """Share of a row's entries that are not missing; 0 where these are all equal."""
+    # Comparing entries is exact where a variance would be left with rounding error.
+    varies = np.fmax.reduce(X, axis=1) > np.fmin.reduce(X, axis=1)
+    return np.where(varies, 1.0 - np.isnan(X).mean(axis=1), 0.0)
 
 
 def _check_square(values: Array) -> None:
