@@ -4,6 +4,7 @@ from ..registry import Case
 from . import (
     adaboost_or,
     forest,
+    gpor,
     import_time,
     kernels,
     linear_svor,
@@ -24,6 +25,7 @@ CASES: tuple[Case, ...] = (
     *rank_rules.CASES,
     *svor_search.CASES,
     *svor.CASES,
+    *gpor.CASES,
     *metrics.CASES,
     *kernels.CASES,
     *import_time.CASES,

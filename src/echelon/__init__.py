@@ -9,13 +9,17 @@ from typing import Any
 
 _HOMES = {
     "AdaBoostOR": "boosting",
+    "GPOR": "gaussian_process",
+    "LinearARD": "gp_kernels",
     "LinearSVOR": "linear_svm",
+    "LowRankImputer": "imputation",
     "ORBoost": "orboost",
     "ORStump": "stumps",
     "ORTree": "trees",
     "OrdinalBagging": "bagging",
     "OrdinalReduction": "meta",
     "PRank": "prank",
+    "PearsonKernel": "gp_kernels",
     "ProportionalOdds": "linear",
     "RankRules": "rules",
     "RoundedRegressor": "meta",

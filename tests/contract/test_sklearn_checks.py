@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.estimators import instances
 
-from echelon import SVOR, AdaBoostOR, OrdinalBagging, ORStump, RankRules
+from echelon import GPOR, SVOR, AdaBoostOR, OrdinalBagging, ORStump, RankRules
 from echelon.base import OrdinalClassifierMixin
 
 ONE_MARGIN_PER_THRESHOLD = (
@@ -32,6 +32,17 @@ DRAWN_PART = (
     "the conditions of a rule are sought on a part of the rows drawn without replacement, where a "
     "row of weight two is not two rows; the instances that use all rows run the check"
 )
+SEARCHED = (
+    "hyperparameters are as exact as the search for them, and the check compares to 1e-7; "
+    "tests/estimators/test_gpor.py has it without a search"
+)
+UNEQUAL_VARIANCES = (
+    "rows with one latent mean have other probabilities where the posterior variance is another"
+)
+SKIPPED_FOR_PROCESSES = {
+    **dict.fromkeys(WEIGHTS_AND_REPEATS, SEARCHED),
+    "check_decision_proba_consistency": UNEQUAL_VARIANCES,
+}
 LIGHT_CLASSES_AT_THE_ENDS = (
     "an exact stump cuts off the ends of a feature where it finds rows of the light classes alone, "
     "however light they are, and rows of the test part beyond get their rank"
@@ -68,4 +79,6 @@ def test_scikit_learn(estimator, check):
     coarse = isinstance(estimator, SVOR) and not estimator.probability and estimator.tol > 1e-6
     if coarse and check.func.__name__ in WEIGHTS_AND_REPEATS:
         pytest.skip(COARSE)
+    if isinstance(estimator, GPOR) and check.func.__name__ in SKIPPED_FOR_PROCESSES:
+        pytest.skip(SKIPPED_FOR_PROCESSES[check.func.__name__])
     check(estimator)

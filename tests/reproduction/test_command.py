@@ -105,7 +105,7 @@ def test_ctrl_c_keeps_what_is_done_and_shows_it(known, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["nothing"], "There is no table or plot 'nothing'; there are ck07-table1, ck07-table2, "),
+        (["nothing"], "There is no table or plot 'nothing'; there are cg05-table2, cg05-table3, "),
         (["ck07-table1", "--sets", "mars"], "ck07-table1 has no data set 'mars'"),
         (["ck07-table1", "--models", "mars"], "There is no model 'mars'"),
         (["dk09-table3", "--models", "IMC"], "is measured under ck07-table2; run it there."),

@@ -58,7 +58,7 @@ def test_every_model_knows_the_classes_and_says_what_it_is(name):
 
 @pytest.mark.parametrize("name", list_models())
 def test_only_machines_of_ck07_are_tuned(name):
-    assert get_model(name).tuned == (name in {"SVR", "SLA", "EXC", "IMC"})
+    assert get_model(name).tuned == (name in {"SVR", "SLA", "EXC", "IMC", "IMC (linear)"})
 
 
 @pytest.mark.parametrize(
@@ -169,3 +169,36 @@ def test_variants_of_dk09_table_1():
         assert (rules.shrinkage, rules.subsample) == (shrinkage, subsample)
         assert beta is None or rules.beta == beta
         assert rules.pair_weight == "per_threshold"
+
+
+@pytest.mark.parametrize(("name", "inference"), [("MAP", "laplace"), ("EP", "ep")])
+def test_processes_of_cg05(name, inference):
+    process = get_model(name).build(Problem((1, 2, 3), 4))
+    assert (process.inference, process.objective) == (inference, "evidence")
+    assert process.kernel is None and process.likelihood == "probit"
+    linear = get_model(f"{name} (linear)").build(Problem((1, 2, 3), 4))
+    assert (linear.inference, linear.noise_bounds) == (inference, "fixed")
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    np.testing.assert_allclose(linear.kernel(X), X @ X.T)
+
+
+def test_linear_models_have_one_parameter_each():
+    search = get_model("IMC (linear)").build(Problem((1, 2, 3), 4))
+    assert search.estimator.kernel == "linear" and search.estimator.constraints == "implicit"
+    assert list(search.param_grid) == ["C"]
+    assert get_model("MAP (linear)").build(Problem((1, 2, 3), 4)).kernel.n_dims == 1
+
+
+def test_relevances_are_learned_by_evidence():
+    process = get_model("ARD").build(Problem((1, 2, 3), 4))
+    assert (process.kernel, process.inference) == ("linear_ard", "laplace")
+
+
+def test_rounded_regression_finds_a_smooth_function():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, (60, 2))
+    y = 1 + np.searchsorted([-1.0, 0.0, 1.0], X[:, 0] * 1.5 + np.sin(2.0 * X[:, 1]))
+    model = get_model("GPR").build(Problem((1, 2, 3, 4), 0)).fit(X[:45], y[:45])
+    assert np.abs(model.predict(X[45:]) - y[45:]).mean() < 0.3
+    again = get_model("GPR").build(Problem((1, 2, 3, 4), 0)).fit(X[:45], y[:45])
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))

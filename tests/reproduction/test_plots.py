@@ -5,8 +5,10 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
 
-from echelon import SVOR, datasets
+from echelon import GPOR, SVOR, datasets
 from echelon.reproduction import ReproductionError
 from echelon.reproduction.models import registry
 from echelon.reproduction.plots import (
@@ -54,7 +56,7 @@ def check_tables(page):
 @pytest.mark.parametrize("name", list_plots())
 def test_every_plot_has_a_kind_and_both_efforts_work(name):
     plot = read_plot(name)
-    assert plot.kind in exhibit._KINDS
+    assert plot.kind in exhibit.list_kinds()
     for effort in ("quick", "paper"):
         assert set(plot.settings) <= set(plot.settings_for(effort))
     with pytest.raises(ReproductionError, match="effort must be one of quick, paper"):
@@ -62,11 +64,12 @@ def test_every_plot_has_a_kind_and_both_efforts_work(name):
 
 
 def test_bad_names():
-    with pytest.raises(ReproductionError, match="no plot 'figure9'; there are ck07-figure3"):
+    with pytest.raises(ReproductionError, match="no plot 'figure9'; there are cg05-figure2"):
         read_plot("figure9")
     content = {"title": "t", "source": "s", "published": "", "kind": "pie", "settings": {}}
     with pytest.raises(
-        ReproductionError, match="kind of x must be one of contours, regions, scaling, techniq"
+        ReproductionError,
+        match="kind of x must be one of completion, contours, drawn contours, regions, sc",
     ):
         measure(catalogue.parse_plot("x", content), "quick")
     with pytest.raises(ValueError, match="registered already"):
@@ -78,22 +81,25 @@ def test_figure_3_fits_what_it_says(grades):
     plot = read_plot("ck07-figure3")
     shown = measure(plot, "quick")
     kept = np.isin(y, [2, 3, 4])
-    assert len(shown.X) == kept.sum()
-    np.testing.assert_array_equal(shown.codes, y[kept] - 2)
+    (sample,) = shown.samples
+    assert len(sample.X) == kept.sum()
+    np.testing.assert_array_equal(sample.codes, y[kept] - 2)
     scaled = (X[kept] - X[kept].mean(axis=0)) / X[kept].std(axis=0)
     constraints = {"SLA": "none", "EXC": "explicit", "IMC": "implicit"}
-    for panel in shown.panels:
+    for panel in sample.panels:
         model = SVOR(C=1.0, kappa=0.5, constraints=constraints[panel.model])
         model.fit(scaled, y[kept])
         np.testing.assert_allclose(panel.thresholds, model.thresholds_, atol=1e-6)
-        corner = [shown.axes[0][-1], shown.axes[1][0]]  # the last column of the first line
+        corner = [sample.axes[0][-1], sample.axes[1][0]]  # the last column of the first line
         standardised = (np.array([corner]) - X[kept].mean(axis=0)) / X[kept].std(axis=0)
         assert panel.scores[0, -1] == pytest.approx(model.predict_latent(standardised)[0])
     page = plot_page(plot, shown, "quick")
     check_tables(page)
-    first = shown.panels[0]
+    first = sample.panels[0]
     numbers = [f"{value:.3f}".replace("-", "−") for value in first.thresholds]
-    assert f"| SLA | {numbers[0]} | {numbers[1]} | {first.order} |" in page
+    assert (
+        f"| SLA | {numbers[0]} | {numbers[1]} | {first.order} | {first.facts['KKT gap']} |" in page
+    )
     assert "$ echelon reproduce ck07-figure3\n" in page and plot.published in page
 
 
@@ -102,7 +108,7 @@ def test_figure_3_fits_what_it_says(grades):
     [([0.0, 1.0], "ordered"), ([1.0, 0.0], "disordered"), ([0.0, 5e-4], "equal")],
 )
 def test_order_of_thresholds(thresholds, order):
-    assert Panel("M", np.array(thresholds), np.zeros((2, 2)), 1e-3, 0.0).order == order
+    assert Panel("M", np.array(thresholds), np.zeros((2, 2)), 1e-3, {}).order == order
 
 
 def test_the_grading_example_is_as_published():
@@ -111,7 +117,57 @@ def test_the_grading_example_is_as_published():
     except FileNotFoundError:
         pytest.skip("grades_johnson_albert is in no data folder")
     shown = measure(read_plot("ck07-figure3"), "quick")
-    assert [p.order for p in shown.panels] == ["disordered", "equal", "ordered"]
+    assert [p.order for p in shown.samples[0].panels] == ["disordered", "equal", "ordered"]
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Figure 2 of [CG05] with few rows and a machine that is tuned on a small grid."""
+
+    def build(problem):
+        machine = SVOR(kernel="rbf", C=1.0, classes=problem.classes)
+        return GridSearchCV(machine, {"gamma": [0.01, 0.5]}, cv=3)
+
+    monkeypatch.setitem(registry._MODELS, "IMC", registry.Model("IMC", build))
+    plot = read_plot("cg05-figure2")
+    return dataclasses.replace(plot, settings={**plot.settings, "rows": 40, "test_rows": 500})
+
+
+def test_drawn_contours_fit_what_they_say(drawn):
+    told = []
+    shown = measure(drawn, "quick", told.append)
+    assert [sample.name for sample in shown.samples] == ["lower noise", "higher noise"]
+    assert told[:2] == ["fitting IMC to lower noise", "fitting MAP to lower noise"]
+    X, y = datasets.make_three_rank_ordinal(40, noise="higher", random_state=0)
+    sample = shown.samples[1]
+    np.testing.assert_array_equal(sample.X, X)
+    np.testing.assert_array_equal(sample.codes, y - 1)
+    scale = StandardScaler().fit(X).transform
+    model = GPOR().fit(scale(X), y)
+    panel = next(panel for panel in sample.panels if panel.model == "MAP")
+    # The search ends somewhere on the flat top of the evidence; where exactly is up to rounding.
+    np.testing.assert_allclose(panel.thresholds, model.thresholds_, atol=0.02)
+    corner = [[sample.axes[0][0], sample.axes[1][-1]]]  # the first column of the last line
+    latent = model.predict_latent(scale(corner))
+    assert panel.scores[-1, 0] == pytest.approx(latent[0], abs=0.05) and panel.order == "ordered"
+    T, t = datasets.make_three_rank_ordinal(500, noise="higher", random_state=1)
+    error = np.mean(model.predict(scale(T)) != t)
+    assert float(panel.facts["Zero-one error"]) == pytest.approx(error, abs=0.02)
+    assert panel.facts["Fit"].startswith("log evidence −")
+    assert sample.panels[0].facts["Fit"].startswith("KKT gap")
+
+
+def test_the_page_and_picture_of_drawn_contours(drawn):
+    pytest.importorskip("matplotlib")
+    shown = measure(drawn, "quick")
+    page = plot_page(drawn, shown, "quick")
+    check_tables(page)
+    assert page.count("| higher noise |") == 3 and "500 more rows" in page
+    content = picture(drawn, shown)
+    assert content == picture(drawn, shown) and len(content) < 600_000
+    text = content.decode()
+    for piece in ("rank 1", "IMC, lower noise", "EP, higher noise", "threshold b₂", "x₁"):
+        assert piece in text
 
 
 class Staged:

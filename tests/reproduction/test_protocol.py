@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.utils import Bunch
 
 from echelon import datasets
 from echelon.reproduction import ReproductionError
@@ -11,6 +12,7 @@ from echelon.reproduction.protocol import (
     Protocol,
     draw_split,
     load,
+    load_splits,
     split_rows,
 )
 
@@ -84,3 +86,53 @@ def test_a_population_has_the_labels_of_its_generator():
     for labels in (parts.y_train, parts.y_test):
         shares = np.bincount(labels, minlength=11)[1:] / 5000
         np.testing.assert_allclose(shares, 0.1, atol=0.02)
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """Two published splits of ten made-up rows, and the names they were asked for by."""
+    rng = np.random.default_rng(2)
+    bunch = Bunch(
+        data=rng.normal(4.0, 2.0, (10, 3)),
+        target=1 + np.arange(10) % 3,
+        train=np.array([np.arange(10) < 6, np.arange(10) % 5 > 1]),
+        classes=np.array([1, 2, 3, 4]),
+    )
+    asked = []
+
+    def fetch(collection, name):
+        asked.append((collection, name))
+        return bunch
+
+    monkeypatch.setattr(datasets, "fetch_splits", fetch)
+    return bunch, asked
+
+
+def test_published_splits_are_taken_as_they_are(published):
+    bunch, asked = published
+    data = load_splits("wine", Protocol(4, splits="gpor"))
+    assert asked == [("gpor", "wine_4bins")] and data.classes == (1, 2, 3, 4)
+    for index, train in enumerate(bunch.train):
+        split = draw_split(data, 6, seed=index, index=index)
+        np.testing.assert_array_equal(split.y_train, bunch.target[train])
+        np.testing.assert_array_equal(split.y_test, bunch.target[~train])
+        mean, sd = bunch.data[train].mean(axis=0), bunch.data[train].std(axis=0)
+        np.testing.assert_allclose(split.X_test, (bunch.data[~train] - mean) / sd)
+        np.testing.assert_allclose(split.X_train.std(axis=0), 1.0)
+
+
+def test_published_splits_have_their_own_number_and_size(published):
+    data = load_splits("wine", Protocol(4, splits="gpor"))
+    with pytest.raises(ReproductionError, match="wine_4bins has 2 published splits; found split 3"):
+        draw_split(data, 6, seed=0, index=2)
+    with pytest.raises(ReproductionError, match="wine_4bins train on 6 rows; found 7"):
+        draw_split(data, 7, seed=0, index=0)
+
+
+def test_missing_splits_are_one_sentence(monkeypatch):
+    def missing(collection, name):
+        raise FileNotFoundError(f"no {name} here")
+
+    monkeypatch.setattr(datasets, "fetch_splits", missing)
+    with pytest.raises(ReproductionError, match="no wine_5bins here"):
+        load_splits("wine", Protocol(5, splits="gpor"))

@@ -15,6 +15,7 @@ from echelon.reproduction import (
     make_plan,
     make_rows,
     markdown_page,
+    read_table,
     rendering,
     run,
 )
@@ -217,3 +218,31 @@ def test_splits_that_draw_rows_of_their_own_are_compared_by_the_plain_paired_tes
         assert plain.verdict.p == pytest.approx(stats.ttest_rel(first, second).pvalue)
     assert "by the paired t test, as every split draws rows" in markdown_page(drawn, store)
     assert "by the corrected resampled t test" in markdown_page(table, store)
+
+
+def test_the_page_says_whose_splits_they_are(store, table):
+    page = markdown_page(table, store)
+    assert "over n random splits of the same sizes" in page and "Welch's t test" in page
+    protocol = dataclasses.replace(table.protocol, splits="gpor")
+    page = markdown_page(dataclasses.replace(table, protocol=protocol), store)
+    assert "over n published splits" in page
+
+
+def test_the_page_says_how_the_figures_are_known(store, table):
+    assert "over 4 splits, as printed." in markdown_page(table, store)
+    page = markdown_page(dataclasses.replace(table, quoted="from memory"), store)
+    assert "over 4 splits, from memory." in page and "as printed" not in page
+    assert "unverified" in read_table("cg05-table2").quoted
+
+
+def test_a_measure_that_no_model_has_is_not_on_the_page(store, table):
+    more = dataclasses.replace(table, measures=("zero_one", "negative_log_likelihood"))
+    page = markdown_page(more, store)
+    assert "### Mean zero-one error" in page and "log likelihood" not in page
+
+
+def test_a_page_without_published_figures_does_not_speak_of_them(store, table):
+    bare = {key: dataclasses.replace(e, figures={}) for key, e in table.sets.items()}
+    page = markdown_page(dataclasses.replace(table, sets=bare), store)
+    assert "Ours: mean ± standard deviation" in page and "lower errors are better." in page
+    assert "Published:" not in page and "Welch" not in page

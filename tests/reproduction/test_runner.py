@@ -6,10 +6,21 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
-from echelon.reproduction import ReproductionError, ResultStore, make_plan, read_table, run, runner
+from echelon.reproduction import (
+    ReproductionError,
+    ResultStore,
+    make_duels,
+    make_plan,
+    make_rows,
+    read_table,
+    run,
+    runner,
+)
 from echelon.reproduction import protocol as rules
+from echelon.reproduction.measures import negative_log_likelihood
 from echelon.reproduction.models import registry
 from echelon.reproduction.protocol import Dataset, draw_split
+from echelon.reproduction.rows import current
 
 
 def errors(store):
@@ -267,3 +278,49 @@ def test_a_set_with_a_generator_is_drawn_and_not_fetched(tiny, table, tmp_path, 
         predicted = tiny(shift=0.5).fit(split.X_train, split.y_train).predict(split.X_test)
         assert cell.errors["absolute"] == np.mean(np.abs(predicted - split.y_test))
     assert len({cell.errors["absolute"] for cell in store}) > 1
+
+
+def test_a_table_with_published_splits_has_theirs(tiny, table, tmp_path, monkeypatch):
+    X, y = np.random.default_rng(1).normal(size=(30, 2)), 1 + np.arange(30) % 3
+    masks = np.array([np.arange(30) < 20, np.arange(30) >= 10])
+    source = rules.PublishedSplits("one_3bins", X, y, masks, (1, 2, 3))
+    monkeypatch.setattr(runner, "load_splits", lambda name, protocol: source)
+    protocol = rules.Protocol(3, splits="gpor")
+    fixed = dataclasses.replace(table, protocol=protocol)
+    store = ResultStore(tmp_path, "tiny")
+    list(run(make_plan(fixed, sets=["one"], models=["FAR"], splits=2), store))
+    for cell in store:
+        split = draw_split(source, 20, seed=9, index=cell.key.split)
+        predicted = tiny(shift=0.5).fit(split.X_train, split.y_train).predict(split.X_test)
+        assert cell.errors["absolute"] == np.mean(np.abs(predicted - split.y_test))
+    with pytest.raises(ReproductionError, match="one_3bins has 2 published splits"):
+        list(run(make_plan(fixed, sets=["one"], models=["FAR"], splits=3), store))
+
+
+def test_probabilities_are_measured_where_a_model_has_them(tiny, table, tmp_path, monkeypatch):
+    class Certain(tiny):
+        def predict_proba(self, X):
+            return 0.7 * (self.predict(X)[:, None] == self.classes_) + 0.1
+
+    monkeypatch.setitem(registry._MODELS, "FAR", registry.Model("FAR", lambda _: Certain()))
+    both = dataclasses.replace(table, measures=("zero_one", "negative_log_likelihood"))
+    store = ResultStore(tmp_path, "tiny")
+    list(run(make_plan(both, sets=["one"], splits=3), store))
+    for cell in store:
+        if cell.key.model == "NEAR":
+            assert set(cell.errors) == {"zero_one"}
+        else:
+            wrong = cell.errors["zero_one"]
+            expected = -wrong * np.log(0.1) - (1.0 - wrong) * np.log(0.8)
+            assert cell.errors["negative_log_likelihood"] == pytest.approx(expected)
+    cells = current(store, both, "quick")
+    likelihoods = [r for r in make_rows(both, cells) if r.measure == "negative_log_likelihood"]
+    assert [row.model for row in likelihoods] == ["FAR"]
+    assert {duel.measure for duel in make_duels(both, cells)} == {"zero_one"}
+
+
+def test_a_probability_of_zero_keeps_the_mean_finite():
+    P = np.array([[1.0, 0.0], [0.5, 0.5]])
+    found = negative_log_likelihood(np.array(["b", "a"]), P, classes=("a", "b"))
+    tiny_number = np.finfo(np.float64).tiny
+    assert found == pytest.approx(-(np.log(tiny_number) + np.log(0.5)) / 2)

@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 import echelon
 from echelon import (
+    GPOR,
     SVOR,
     AdaBoostOR,
     LinearSVOR,
@@ -38,6 +39,11 @@ VARIANTS = {
     AdaBoostOR: [
         AdaBoostOR(SVOR(C=0.1, tol=1e-9), 3),
         AdaBoostOR(LinearSVOR(C=0.1), 3, learning_rate=0.5),
+    ],
+    GPOR: [
+        GPOR(inference="laplace", likelihood="logit"),
+        GPOR("rbf_ard", inference="laplace", cost="absolute"),
+        GPOR(n_inducing=15, inference="laplace", random_state=0),
     ],
     LinearSVOR: [LinearSVOR(constraints="explicit", loss="hinge")],
     ORBoost: [

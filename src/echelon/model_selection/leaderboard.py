@@ -22,6 +22,7 @@ from sklearn.svm import SVR
 from .._text import aligned
 from ..bagging import OrdinalBagging
 from ..boosting import AdaBoostOR
+from ..gaussian_process import GPOR
 from ..linear import ProportionalOdds
 from ..linear_svm import LinearSVOR
 from ..meta import OrdinalReduction, RoundedRegressor
@@ -144,6 +145,7 @@ def default_models(random_state: int = 0) -> dict[str, Any]:
         "AdaBoostOR stumps": AdaBoostOR(learning_rate=0.3, random_state=random_state),
         "OrdinalBagging trees": OrdinalBagging(trees, random_state=random_state),
         "RankRules": RankRules(200, max_conditions=2, random_state=random_state),
+        "GPOR": GPOR(cost="absolute", n_inducing=200, random_state=random_state),
         "PRank": PRank(200, random_state=random_state),
         "OrdinalReduction logistic": OrdinalReduction(LogisticRegression()),
         "OrdinalReduction forest": OrdinalReduction(forest),

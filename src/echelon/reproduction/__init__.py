@@ -3,8 +3,8 @@
 Rooms: `published` (the figures, as TOML in ``tables/``), `protocol` (labels, splits, scaling),
 `models` (a registered builder per column, by family), `measures`, `runner` (what is left to run),
 `store` (finished cells), `verdicts` (tests), `rows` and `rendering` (what is shown), `ranking` and
-`rank_page` (all models over all data sets), `drawing` (pictures), `plots` (published plots,
-measured and drawn).
+`rank_page` (all models over all data sets), `ratings` (users and items), `drawing` (pictures),
+`plots` (published plots, measured and drawn).
 
 A new table is a TOML file in ``tables/``; a new model is a builder under `register_model`; a new
 plot is a TOML file in ``plots/``.

@@ -9,13 +9,17 @@ all that a model may know.
 A set that is drawn from a distribution has no rows to split: split s then draws rows of its own,
 from the table's seed and s alone, and its inputs are standardised in the same way.
 
+Where the splits themselves are published, labels and training rows are theirs, and only the
+inputs are made here, standardised in the same way.
+
 A change here that alters any result must raise `PROTOCOL_VERSION`, so that cells measured before
 are not mixed with cells measured after.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,12 +35,17 @@ QUICK_ROWS = 1000
 
 @dataclass(frozen=True)
 class Protocol:
-    """How labels are made and splits are drawn."""
+    """How labels are made and splits are drawn.
+
+    `splits` names a collection of `echelon.datasets.fetch_splits`, whose labels and splits are
+    then the table's; `seed`, `binning` and `ties` say nothing there. None draws random splits.
+    """
 
     bins: int
-    seed: int
+    seed: int = 0
     binning: str = "quantile"
     ties: str = "split"
+    splits: str | None = None
 
 
 @dataclass(frozen=True)
@@ -55,19 +64,53 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Population:
-    """A distribution that every split draws from, by a generator of `echelon.datasets`."""
+    """A distribution that every split draws from, by a generator of `echelon.datasets`.
+
+    `options` are the generator's own.
+    """
 
     generator: str
     test: int
     classes: tuple[Any, ...]
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def parts(self, training: int, *, seed: int, index: int) -> Split:
         """Training and test part, drawn for this split alone, inputs as they are."""
         from echelon import datasets
 
         state = int(np.random.SeedSequence([seed, index]).generate_state(1)[0])
-        X, y = getattr(datasets, self.generator)(training + self.test, random_state=state)
+        draw = getattr(datasets, self.generator)
+        X, y = draw(training + self.test, random_state=state, **self.options)
         return Split(X[:training], y[:training], X[training:], y[training:])
+
+
+@dataclass(frozen=True)
+class PublishedSplits:
+    """Inputs and labels of a set with its published splits, one mask of training rows for each."""
+
+    name: str
+    X: npt.NDArray[np.float64]
+    y: npt.NDArray[Any]
+    masks: npt.NDArray[np.bool_]
+    classes: tuple[Any, ...]
+
+    def parts(self, training: int, *, seed: int, index: int) -> Split:
+        """Training and test part of a published split, inputs as they are; nothing is drawn."""
+        if index >= len(self.masks):
+            raise ReproductionError(
+                f"{self.name} has {len(self.masks)} published splits; found split {index + 1}."
+            )
+        train = self.masks[index]
+        if np.count_nonzero(train) != training:
+            raise ReproductionError(
+                f"The published splits of {self.name} train on {np.count_nonzero(train)} rows; "
+                f"found {training}."
+            )
+        return Split(self.X[train], self.y[train], self.X[~train], self.y[~train])
+
+
+#: What the splits of a set are made of.
+Source = Dataset | Population | PublishedSplits
 
 
 @dataclass(frozen=True)
@@ -103,6 +146,21 @@ def load(name: str, protocol: Protocol) -> Dataset:
     return Dataset(np.asarray(X, dtype=np.float64), labels, tuple(np.unique(labels).tolist()))
 
 
+def load_splits(name: str, protocol: Protocol) -> PublishedSplits:
+    """Fetch the published splits of a benchmark set with their labels."""
+    from echelon.datasets import fetch_splits
+
+    if protocol.splits is None:
+        raise ValueError("protocol.splits is None; it must name a collection of splits.")
+    title = f"{name}_{protocol.bins}bins"
+    try:
+        found = fetch_splits(protocol.splits, title)
+    except (OSError, ValueError) as error:
+        raise ReproductionError(str(error)) from error
+    classes = tuple(found.classes.tolist())
+    return PublishedSplits(title, found.data, found.target, found.train, classes)
+
+
 def split_rows(
     n: int, training: int, *, seed: int, index: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -122,7 +180,7 @@ def split_rows(
     return order[:training], order[training:]
 
 
-def draw_split(data: Dataset | Population, training: int, *, seed: int, index: int) -> Split:
+def draw_split(data: Source, training: int, *, seed: int, index: int) -> Split:
     """Draw a split and standardise its inputs by the training part."""
     parts = data.parts(training, seed=seed, index=index)
     scaler = StandardScaler().fit(parts.X_train)
@@ -132,5 +190,8 @@ def draw_split(data: Dataset | Population, training: int, *, seed: int, index: i
 
 
 def tuning_part(split: Split) -> Split:
-    """Leave the first `QUICK_ROWS` rows of the training part; their order is random already."""
+    """Leave the first `QUICK_ROWS` rows of the training part.
+
+    The order of drawn rows is random already; published training parts are no larger than that.
+    """
     return replace(split, X_train=split.X_train[:QUICK_ROWS], y_train=split.y_train[:QUICK_ROWS])

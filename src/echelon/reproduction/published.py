@@ -4,12 +4,13 @@ A file states where the figures come from, what the number after ± is, the prot
 every data set and measure one figure per column. A column is a model's name in `models`, or any
 other name where the figures are published only.
 
-A file may also state a ``tolerance`` (when ours is called within the published figure), ``notes``
-for the page, ``duels`` (the pairs of columns to compare on the same splits, all by default),
-``comparison`` (the columns to compare over all data sets by their ranks), and ``measured_under``:
-columns whose cells are those of another table with the same protocol and sizes, so that one fit
-serves both. A data set with a ``generator``, a function of `echelon.datasets`, is drawn anew for
-every split.
+A file may also state ``quoted`` (how the figures are known, "as printed" by default), a
+``tolerance`` (when ours is called within the published figure), ``notes`` for the page, ``duels``
+(the pairs of columns to compare on the same splits, all by default), ``comparison`` (the columns
+to compare over all data sets by their ranks), and ``measured_under``: columns whose cells are
+those of another table with the same protocol and sizes, so that one fit serves both. A data set
+with a ``generator``, a function of `echelon.datasets`, is drawn anew for every split; a
+``[protocol]`` with ``splits`` has the labels and splits of a published collection.
 """
 
 from __future__ import annotations
@@ -89,10 +90,16 @@ class Table:
     duels: tuple[tuple[str, str], ...] | None = None
     comparison: tuple[str, ...] = ()
     measured_under: Mapping[str, str] = field(default_factory=dict)
+    quoted: str = "as printed"
 
     def home(self, column: str) -> str:
         """Name of the table that the cells of a column are kept under."""
         return self.measured_under.get(column, self.name)
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether any figure is published; the source at hand may have lost them."""
+        return any(figures for entry in self.sets.values() for figures in entry.figures.values())
 
     def figure(self, set_name: str, measure: str, column: str) -> Figure | None:
         """The published figure, or None where the table has none."""
@@ -113,8 +120,8 @@ def list_tables() -> list[str]:
 
     Examples
     --------
-    >>> list_tables()
-    ['ck07-table1', 'ck07-table2', 'dk09-table1', 'dk09-table3', 'dk09-table4', 'll09-tables1-2']
+    >>> list_tables()[:4]
+    ['cg05-table2', 'cg05-table3', 'cg05-table4', 'ck07-table1']
     """
     folder = resources.files(__package__) / "tables"
     return sorted(
@@ -164,6 +171,7 @@ def parse_table(name: str, content: Mapping[str, Any]) -> Table:
         duels=_parse_duels(name, content),
         comparison=_parse_columns(name, "comparison", content, content.get("comparison", ())),
         measured_under=content.get("measured_under", {}),
+        quoted=content.get("quoted", Table.quoted),
     )
 
 

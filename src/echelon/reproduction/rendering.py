@@ -97,10 +97,7 @@ def markdown_page(table: Table, cells: Iterable[Cell]) -> str:
         "This page is written by `echelon reproduce`; do not edit it. How to read it, and what "
         "the protocol is: [README](README.md).",
         "",
-        f"Published: {_SPREADS[table.spread]} over {table.trials} splits, as printed. Ours: mean ± "
-        "standard deviation over n random splits of the same sizes, and SE, the standard error of "
-        "that mean. The verdict on ours against the published mean is by Welch's t test with level "
-        f"{LEVEL} and two-sided p; lower errors are better.",
+        _describe_figures(table),
         "",
     ]
     if table.tolerance is not None:
@@ -143,8 +140,10 @@ def _section(table: Table, effort: str, cells: list[Cell]) -> list[str]:
 
 
 def _figures(table: Table, measure: str, cells: list[Cell]) -> list[str]:
-    """The figures by one measure: rows, agreements and duels."""
+    """The figures by one measure: rows, agreements and duels; nothing where no model has any."""
     rows = [row for row in make_rows(table, cells) if row.measure == measure]
+    if not rows:
+        return []
     lines = ["", f"### {MEASURES[measure].heading}", ""]
     lines += markdown_table(row_headings(table), [row_cells(table, row) for row in rows])
     counts = [tally_cells(tally) for tally in make_tallies(rows)]
@@ -167,6 +166,19 @@ def _figures(table: Table, measure: str, cells: list[Cell]) -> list[str]:
 
 def _picture_file(table: Table, measure: str, effort: str) -> str:
     return f"{table.name}-{measure}-{effort}.svg"
+
+
+def _describe_figures(table: Table) -> str:
+    """What the numbers on the page are."""
+    kind = "published splits" if table.protocol.splits else "random splits of the same sizes"
+    ours = f"Ours: mean ± standard deviation over n {kind}, and SE, the standard error of that mean"
+    if not table.has_figures:
+        return f"{ours}; lower errors are better."
+    return (
+        f"Published: {_SPREADS[table.spread]} over {table.trials} splits, {table.quoted}. {ours}. "
+        "The verdict on ours against the published mean is by Welch's t test with level "
+        f"{LEVEL} and two-sided p; lower errors are better."
+    )
 
 
 def _describe_tolerance(tolerance: Tolerance) -> str:

@@ -89,7 +89,7 @@ def make_rows(table: Table, cells: list[Cell]) -> list[Row]:
         for entry in table.sets.values()
         if entry.name in measured
         for model in (*table.columns, *_extra_models(table, cells))
-        for row in _row(table, entry, model, measure, _select(cells, entry, model))
+        for row in _row(table, entry, model, measure, _select(cells, entry, model, measure))
     ]
 
 
@@ -137,9 +137,14 @@ def _extra_models(table: Table, cells: list[Cell]) -> list[str]:
     return sorted({cell.key.model for cell in cells} - set(table.columns))
 
 
-def _select(cells: list[Cell], entry: PublishedSet, model: str) -> list[Cell]:
+def _select(cells: list[Cell], entry: PublishedSet, model: str, measure: str) -> list[Cell]:
+    """Cells of a model on a data set that have the measure, which not every model has."""
     return sorted(
-        (c for c in cells if c.key.set == entry.name and c.key.model == model),
+        (
+            c
+            for c in cells
+            if c.key.set == entry.name and c.key.model == model and measure in c.errors
+        ),
         key=lambda cell: cell.key.split,
     )
 
@@ -165,8 +170,8 @@ def _row(
 def _duel(
     entry: PublishedSet, measure: str, first: str, second: str, cells: list[Cell]
 ) -> Iterator[Duel]:
-    left = {c.key.split: c.errors[measure] for c in _select(cells, entry, first)}
-    right = {c.key.split: c.errors[measure] for c in _select(cells, entry, second)}
+    left = {c.key.split: c.errors[measure] for c in _select(cells, entry, first, measure)}
+    right = {c.key.split: c.errors[measure] for c in _select(cells, entry, second, measure)}
     common = sorted(left.keys() & right.keys())
     if len(common) < 2:
         return

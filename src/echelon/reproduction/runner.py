@@ -16,7 +16,16 @@ from sklearn.base import clone
 from .errors import ReproductionError
 from .measures import measure_all
 from .models import Model, Problem, get_model, list_models
-from .protocol import Dataset, Population, Protocol, Split, draw_split, load, tuning_part
+from .protocol import (
+    Population,
+    Protocol,
+    Source,
+    Split,
+    draw_split,
+    load,
+    load_splits,
+    tuning_part,
+)
 from .published import PublishedSet, Table
 from .store import ANY_EFFORT, TUNING_SPLIT, Cell, CellKey, ResultStore
 
@@ -122,7 +131,7 @@ def run(plan: Plan, store: ResultStore) -> Iterator[Progress]:
     """
     done = sum(key in store for key in plan.cells())
     for entry in plan.sets:
-        data: Dataset | Population | None = None
+        data: Source | None = None
         for model in plan.models:
             missing = [s for s in range(plan.splits) if plan.key(entry, model, s) not in store]
             if not missing:
@@ -140,11 +149,13 @@ def run(plan: Plan, store: ResultStore) -> Iterator[Progress]:
                 )
 
 
-def _source(entry: PublishedSet, protocol: Protocol) -> Dataset | Population:
+def _source(entry: PublishedSet, protocol: Protocol) -> Source:
     """What the splits of a set are drawn from."""
-    if entry.generator is None:
-        return load(entry.name, protocol)
-    return Population(entry.generator, entry.test, tuple(range(1, protocol.bins + 1)))
+    if protocol.splits is not None:
+        return load_splits(entry.name, protocol)
+    if entry.generator is not None:
+        return Population(entry.generator, entry.test, tuple(range(1, protocol.bins + 1)))
+    return load(entry.name, protocol)
 
 
 @dataclass(frozen=True)
@@ -159,7 +170,7 @@ def _run_group(
     store: ResultStore,
     entry: PublishedSet,
     model: Model,
-    data: Dataset | Population,
+    data: Source,
     missing: list[int],
 ) -> Iterator[_Step]:
     """The missing splits of one data set and model."""
@@ -193,7 +204,7 @@ def _run_cell(
     plan: Plan,
     entry: PublishedSet,
     model: Model,
-    data: Dataset | Population,
+    data: Source,
     index: int,
     parameters: dict[str, Any] | None,
 ) -> Cell:

@@ -7,10 +7,10 @@ A model is one function from a `Problem` to an estimator, registered under the c
 
 An estimator that is a scikit-learn search (it has ``best_params_`` once fitted) is tuned as the
 effort asks; any other estimator is fitted as it is, once for all efforts. The models of a family
-share a module: `svm`, `boosting`, `rules`.
+share a module: `svm`, `boosting`, `rules`, `gaussian_process`.
 """
 
-from . import boosting, rules, svm  # noqa: F401 - they register themselves
+from . import boosting, gaussian_process, rules, svm  # noqa: F401 - they register themselves
 from .registry import Model, Problem, get_model, list_models, register_model
 from .svm import fixed
 

@@ -1,4 +1,4 @@
-"""The columns of [CK07] tables 1 and 2: support vector machines tuned by cross-validation."""
+"""Support vector machines tuned by cross-validation: the columns of [CK07] tables 1 and 2."""
 
 from __future__ import annotations
 
@@ -65,8 +65,17 @@ def implicit_svor(problem: Problem) -> CoarseToFineSearchCV:
     return _tuned_svor("implicit", problem)
 
 
+@register_model("IMC (linear)")
+def linear_svor(problem: Problem) -> CoarseToFineSearchCV:
+    """Support vector ordinal regression with implicit constraints, linear kernel."""
+    return tuned(_svor("implicit", "linear", problem), {"C": np.logspace(-3, 3, 7)}, problem)
+
+
 def _tuned_svor(constraints: str, problem: Problem) -> CoarseToFineSearchCV:
-    model = SVOR(
-        constraints=constraints, kernel="rbf", tol=1e-3, cache_size=300, classes=problem.classes
+    return tuned(_svor(constraints, "rbf", problem), gaussian_grid("C", "gamma"), problem)
+
+
+def _svor(constraints: str, kernel: str, problem: Problem) -> SVOR:
+    return SVOR(
+        constraints=constraints, kernel=kernel, tol=1e-3, cache_size=300, classes=problem.classes
     )
-    return tuned(model, gaussian_grid("C", "gamma"), problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ReproductionError
 from .catalogue import Plot
@@ -32,10 +32,13 @@ class Sheet:
 class Exhibit(ABC):
     """Everything that was measured for a plot."""
 
-    #: inches
-    size: ClassVar[tuple[float, float]]
     #: how it was measured, in a sentence or two
     setting: str
+
+    @property
+    @abstractmethod
+    def size(self) -> tuple[float, float]:
+        """Inches; a class variable where it is always the same."""
 
     @abstractmethod
     def sheets(self) -> list[Sheet]:
@@ -63,13 +66,25 @@ def register_kind(
     return keep
 
 
+def list_kinds() -> list[str]:
+    """Names of the kinds of plots."""
+    from . import (  # noqa: F401 - they register themselves
+        completion,
+        contours,
+        regions,
+        scaling,
+        selection,
+        techniques,
+    )
+
+    return sorted(_KINDS)
+
+
 def measure(plot: Plot, effort: str, tell: Tell = lambda text: None) -> Exhibit:
     """Measure all that a plot shows; ``tell`` hears where the work stands."""
-    from . import contours, regions, scaling, techniques  # noqa: F401 - they register themselves
-
-    if plot.kind not in _KINDS:
+    if plot.kind not in list_kinds():
         raise ReproductionError(
-            f"kind of {plot.name} must be one of {', '.join(sorted(_KINDS))}; found {plot.kind!r}."
+            f"kind of {plot.name} must be one of {', '.join(list_kinds())}; found {plot.kind!r}."
         )
     settings: dict[str, Any] = plot.settings_for(effort)
     return _KINDS[plot.kind](tell=tell, **settings)
