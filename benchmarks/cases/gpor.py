@@ -113,22 +113,24 @@ def _medians(model: Any, X: np.ndarray) -> np.ndarray:
     return (model.predict_proba(X).cumsum(axis=1)[:, :-1] < 0.5).sum(axis=1)
 
 
-def _evaluations(inference: str, *peers: Peer) -> Case:
+def _evaluations(inference: str, target: float | None, *peers: Peer) -> Case:
     return Case(
         f"gpor/{inference}",
         sizes=(1_000,),
         quick_sizes=(200,),
         build=build,
         ours=partial(evaluation, inference),
-        peers=(Peer("SciPy cholesky", "scipy.linalg", cholesky), *peers),
+        peers=(Peer("SciPy cholesky", "scipy.linalg", cholesky, target), *peers),
         rounds=2,
         self_timed=True,
     )
 
 
 CASES = (
-    _evaluations("laplace"),
-    _evaluations("ep", Peer("ours by Laplace", "echelon", partial(evaluation, "laplace"), 3.0)),
+    _evaluations("laplace", 15.0),
+    _evaluations(
+        "ep", None, Peer("ours by Laplace", "echelon", partial(evaluation, "laplace"), 3.0)
+    ),
     Case(
         "gpor/two_classes",
         sizes=(1_000,),

@@ -17,7 +17,7 @@ from ._svor_task import Task, all_thresholds, build_dual, read_task
 from ._validation import OrdinalData, all_or_nothing, validate_inputs
 from ._warnings import warn_caller
 from .base import SignedLearnerMixin, ThresholdModelMixin
-from .kernels import Precomputed
+from .kernels import Pearson, Precomputed
 from .kernels.cache import apply_kernel
 from .ordinal.arrays import finite_vector
 from .ordinal.labels import Codes
@@ -53,9 +53,9 @@ class SVOR(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         "none" leaves these out, as Shashua and Levin did, and thresholds may cross: it is there
         for comparison.
     kernel : str, callable or Kernel, default="rbf"
-        "rbf" (or "gaussian"), "linear", "poly" (or "polynomial"), "sigmoid", "pearson",
-        "precomputed", a function of X and Y that gives their kernel matrix, or an object of
-        ``echelon.kernels``.
+        "rbf" (or "gaussian"), "linear", "poly" (or "polynomial"), "sigmoid", "pearson" (which
+        takes missing entries), "precomputed", a function of X and Y that gives their kernel
+        matrix, or an object of ``echelon.kernels``.
     gamma : {"scale", "auto"}, float or array-like of shape (d,), default="scale"
         γ of the Gaussian exp(−γ‖x − x′‖²), one for all features or one for each, and of the
         polynomial and sigmoid kernels. "scale" is 1 / (d·v) with v the variance of all entries of
@@ -368,6 +368,9 @@ class SVOR(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
             isinstance(self.kernel, str) and self.kernel == "precomputed"
         )
         tags.input_tags.pairwise = precomputed
+        tags.input_tags.allow_nan = isinstance(self.kernel, Pearson) or (
+            isinstance(self.kernel, str) and self.kernel == "pearson"
+        )
         return tags
 
 

@@ -17,7 +17,7 @@ from support.qp import solve_threshold_qp
 
 from echelon import SVOR
 from echelon.datasets import fetch_benchmark, fetch_splits, load_esl
-from echelon.kernels import Gaussian, Precomputed
+from echelon.kernels import Gaussian, Pearson, Precomputed
 from echelon.ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
 from echelon.solvers import threshold_dual
 from echelon.solvers.threshold_smo import solve_threshold_dual
@@ -695,3 +695,17 @@ def test_inputs_in_small_units_converge(kernel, constraints, factor):
     scaled = clone(machine).fit(factor ** (1.0 / degree) * X, y)
     assert scaled.converged_
     assert scaled.duality_gap_ <= 1e-3 * abs(scaled.objective_)
+
+
+def test_the_pearson_kernel_takes_missing_entries():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 12))
+    y = np.digitize(X[:, 0] - X[:, 1], [-0.7, 0.7])
+    X[rng.random(X.shape) < 0.3] = np.nan
+    model = SVOR(kernel="pearson", C=10.0).fit(X, y)
+    by_matrix = SVOR(kernel="precomputed", C=10.0).fit(Pearson().block(X), y)
+    np.testing.assert_allclose(
+        model.predict_latent(X), by_matrix.predict_latent(Pearson().block(X)), atol=5e-3
+    )
+    with pytest.raises(ValueError, match="NaN"):
+        SVOR().fit(X, y)

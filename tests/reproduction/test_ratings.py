@@ -4,13 +4,9 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
-from echelon.kernels import Pearson
 from echelon.reproduction import ReproductionError, ratings
-from echelon.reproduction.ratings import Ratings, rating_problem, read_ratings, z_scores
+from echelon.reproduction.ratings import Ratings, rating_problem, read_ratings
 
 
 @pytest.fixture
@@ -48,19 +44,6 @@ def test_every_rating_is_in_its_place(made_up, choice):
 def test_another_choice_is_one_sentence(made_up):
     with pytest.raises(ReproductionError, match="choice must be most or random; found 'few'"):
         rating_problem(made_up, inputs=3, choice="few", cuts=[1.0], seed=0)
-
-
-matrices = arrays.arrays(
-    np.float64,
-    st.tuples(st.integers(1, 6), st.integers(2, 7)),
-    elements=st.one_of(st.integers(-5, 5).map(float), st.just(np.nan)),
-)
-
-
-@given(matrices)
-def test_inner_products_of_z_scores_are_the_pearson_kernel(X):
-    Z = z_scores(X)
-    np.testing.assert_allclose(Z @ Z.T, Pearson().block(X), atol=1e-12)
 
 
 def test_ratings_are_read_from_a_data_folder(tmp_path, monkeypatch):

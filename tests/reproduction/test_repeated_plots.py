@@ -11,7 +11,7 @@ from echelon import datasets
 from echelon.reproduction.models import registry
 from echelon.reproduction.plots import completion, measure, picture, plot_page, read_plot
 from echelon.reproduction.plots.trials import Trials
-from echelon.reproduction.ratings import Ratings, z_scores
+from echelon.reproduction.ratings import Ratings
 
 
 class Nearest(ClassifierMixin, BaseEstimator):
@@ -27,7 +27,7 @@ class Nearest(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        return self.y_[np.argmax(X @ self.X_.T, axis=1)]
+        return self.y_[np.argmax(np.nan_to_num(X) @ np.nan_to_num(self.X_).T, axis=1)]
 
     def select_features(self, number):
         """Inputs by how well they agree with the label."""
@@ -37,7 +37,8 @@ class Nearest(ClassifierMixin, BaseEstimator):
 
 @pytest.fixture
 def stand_ins(monkeypatch):
-    for name in ("IMC (linear)", "MAP (linear)", "EP (linear)", "ARD"):
+    kernels = ("linear", "Pearson")
+    for name in [*(f"{m} ({k})" for m in ("IMC", "MAP", "EP") for k in kernels), "ARD"]:
         model = registry.Model(name, lambda problem: Nearest(problem.seed))
         monkeypatch.setitem(registry._MODELS, name, model)
 
@@ -88,7 +89,7 @@ def test_completion_measures_what_it_says(ratings):
     problem = completion.rating_problem(
         completion.read_ratings(""), inputs=8, choice="most", cuts=[-0.5, 0.5], seed=0
     )
-    X = z_scores(problem.X)
+    X = problem.X
     for trial in range(3):
         order = np.random.default_rng([0, trial]).permutation(30)
         train, test = order[:10], order[10:]

@@ -124,26 +124,6 @@ def rating_problem(
     return RatingProblem(matrix[:, 1:], y, tuple(range(1, len(cuts) + 2)), int(user))
 
 
-def z_scores(X: Array) -> Array:
-    """Rows whose inner products are the Pearson correlations of [CG05] section 6.3.
-
-    An entry less the mean of its row, over the standard deviation and the root of the number of
-    columns; 0 where it is missing, and in rows of equal entries.
-
-    Examples
-    --------
-    >>> Z = z_scores(np.array([[1.0, 2.0, 3.0], [6.0, 4.0, 2.0]]))
-    >>> (Z @ Z.T).round(4).tolist()
-    [[1.0, -1.0], [-1.0, 1.0]]
-    """
-    there = ~np.isnan(X)
-    count = np.maximum(there.sum(axis=1, keepdims=True), 1)
-    filled = np.where(there, X, 0.0)
-    centred = np.where(there, X - filled.sum(axis=1, keepdims=True) / count, 0.0)
-    sd = np.sqrt((centred**2).sum(axis=1, keepdims=True) / count)
-    return np.asarray(centred / np.where(sd > 1e-12, sd, np.inf) / np.sqrt(X.shape[1]))
-
-
 def _most_frequent(numbers: npt.NDArray[np.intp], count: int) -> npt.NDArray[np.intp]:
     """The numbers that occur most, the smaller first among equals."""
     found, times = np.unique(numbers, return_counts=True)

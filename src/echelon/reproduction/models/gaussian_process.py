@@ -47,6 +47,18 @@ def linear_propagated_process(problem: Problem) -> GPOR:
     return _linear_process("ep", problem)
 
 
+@register_model("MAP (Pearson)")
+def pearson_laplace_process(problem: Problem) -> GPOR:
+    """Gaussian process for ordered labels, Laplace approximation, correlation of ratings."""
+    return _process("laplace", problem, kernel="pearson", noise_bounds="fixed")
+
+
+@register_model("EP (Pearson)")
+def pearson_propagated_process(problem: Problem) -> GPOR:
+    """Gaussian process for ordered labels, expectation propagation, correlation of ratings."""
+    return _process("ep", problem, kernel="pearson", noise_bounds="fixed")
+
+
 @register_model("ARD")
 def relevance_process(problem: Problem) -> GPOR:
     """Gaussian process for ordered labels, linear kernel with a relevance for each input."""
@@ -58,7 +70,7 @@ def _linear_process(inference: str, problem: Problem) -> GPOR:
 
 
 def _process(inference: str, problem: Problem, **options: Any) -> GPOR:
-    """A process; the noise of linear kernels is fixed, as their factor does the same."""
+    """A process; the noise of kernels with a factor is fixed, as their factor does the same."""
     return GPOR(inference=inference, classes=problem.classes, random_state=problem.seed, **options)
 
 

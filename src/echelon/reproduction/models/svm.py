@@ -71,6 +71,12 @@ def linear_svor(problem: Problem) -> CoarseToFineSearchCV:
     return tuned(_svor("implicit", "linear", problem), {"C": np.logspace(-3, 3, 7)}, problem)
 
 
+@register_model("IMC (Pearson)")
+def pearson_svor(problem: Problem) -> CoarseToFineSearchCV:
+    """Support vector ordinal regression with implicit constraints, correlation of ratings."""
+    return tuned(_svor("implicit", "pearson", problem), {"C": np.logspace(-3, 3, 7)}, problem)
+
+
 def _tuned_svor(constraints: str, problem: Problem) -> CoarseToFineSearchCV:
     return tuned(_svor(constraints, "rbf", problem), gaussian_grid("C", "gamma"), problem)
 

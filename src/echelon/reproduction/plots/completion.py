@@ -12,7 +12,7 @@ from echelon.imputation import LowRankImputer
 from echelon.metrics.comparison import Summary
 
 from ..protocol import Split
-from ..ratings import Array, RatingProblem, rating_problem, read_ratings, z_scores
+from ..ratings import Array, RatingProblem, rating_problem, read_ratings
 from .exhibit import BLUE, GREEN, VERMILION, Exhibit, Sheet, Tell, register_kind
 from .trials import TRIAL_MEASURES, Trials, heading, run_trials
 
@@ -169,9 +169,8 @@ def _describe(label: str, problem: RatingProblem) -> str:
 
 
 def _completions(X: Array, rank: int) -> dict[str, Array]:
-    """Inputs whose inner products are Pearson correlations, by what is done about gaps."""
-    completed = LowRankImputer(rank).fit_transform(X)
-    return {_MEAN: z_scores(X), _LOW_RANK: z_scores(completed)}
+    """Inputs by what is done about gaps; the Pearson kernel takes a gap for the row's mean."""
+    return {_MEAN: X, _LOW_RANK: LowRankImputer(rank).fit_transform(X)}
 
 
 def _split(X: Array, problem: RatingProblem, training: int, seed: list[int]) -> Split:
