@@ -38,8 +38,8 @@ Matrix = npt.NDArray[np.float64]
 
 #: Covariances with new rows that are held at a time.
 _BLOCK_NUMBERS = 1 << 22
-#: Mismatch of moments that expectation propagation may leave, and while it searches. The evidence
-#: errs by the square of it.
+#: Mismatch of moments that expectation propagation may leave; more while it searches by the
+#: evidence, which errs by the square of it only.
 _TOLERANCE = 1e-6
 _SEARCH_TOLERANCE = 1e-4
 #: Rows per inducing point that a sparse process searches its hyperparameters on at first.
@@ -258,7 +258,8 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         starts = [first.theta]
         for _ in range(self.n_restarts_optimizer):
             starts.append(random_theta(first, self._codes_train, self._weights_train, rng))
-        objective.tolerance = _SEARCH_TOLERANCE
+        if self.objective == "evidence":
+            objective.tolerance = _SEARCH_TOLERANCE
         n_seen = _SEARCH_ROWS * (self.n_inducing or len(objective.codes))
         if n_seen < len(objective.codes):
             # Hyperparameters that suit a part of the rows are nearly those of all.

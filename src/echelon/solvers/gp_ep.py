@@ -60,13 +60,6 @@ class Sites:
     precision: Vector
     shift: Vector
 
-    def moved(self, target: Sites, length: float) -> Sites:
-        """Sites part of the way to others."""
-        return Sites(
-            self.precision + length * (target.precision - self.precision),
-            self.shift + length * (target.shift - self.shift),
-        )
-
 
 @dataclass(frozen=True)
 class _Sweep:
@@ -184,29 +177,32 @@ def _together(
     propagation: _Propagation, sweep: _Sweep, tol: float, max_iter: int
 ) -> tuple[_Sweep, int]:
     """Renew all sites at once, with acceleration, by shorter steps when the mismatch grows."""
-    best, length, failures, n_iter = sweep, 1.0, 0, 0
+    # Only the sites of the best sweep are kept: a factor is as large as the prior.
+    best, least = sweep.sites, sweep.residual
+    length, failures, n_iter = 1.0, 0, 0
     mixing = Anderson(_MEMORY)
     while sweep.residual > tol and n_iter < max_iter and failures < _PATIENCE:
         sweep = propagation.sweep(_mixed(mixing, sweep, length))
         n_iter += 1
-        if sweep.residual < best.residual:
-            best = sweep
-        elif sweep.residual > _GROWTH * best.residual:
-            sweep, length, failures = best, 0.5 * length, failures + 1
+        if sweep.residual < least:
+            best, least = sweep.sites, sweep.residual
+        elif sweep.residual > _GROWTH * least:
+            sweep, length, failures = propagation.sweep(best), 0.5 * length, failures + 1
             mixing = Anderson(_MEMORY, patience=_MEMORY // 2)
-    return best, n_iter
+    return (sweep if sweep.residual <= least else propagation.sweep(best)), n_iter
 
 
 def _one_by_one(
     propagation: _Propagation, prior: DensePrior, sweep: _Sweep, tol: float, max_iter: int
 ) -> tuple[_Sweep, int]:
     """Renew one site after the other; the best sweep."""
-    best, n_iter = sweep, 0
+    best, least, n_iter = sweep.sites, sweep.residual, 0
     while sweep.residual > tol and n_iter < max_iter:
         sweep = propagation.sweep(_sequential_pass(propagation, prior, sweep.sites))
-        best = min(best, sweep, key=lambda candidate: candidate.residual)
         n_iter += 1
-    return best, n_iter
+        if sweep.residual < least:
+            best, least = sweep.sites, sweep.residual
+    return (sweep if sweep.residual <= least else propagation.sweep(best)), n_iter
 
 
 def _sequential_pass(propagation: _Propagation, prior: DensePrior, sites: Sites) -> Sites:
