@@ -15,8 +15,9 @@ from sklearn.gaussian_process.kernels import (
     KernelOperator,
     WhiteKernel,
 )
+from threadpoolctl import threadpool_limits
 
-from ._gp_objective import Hyperparameters, published_thresholds
+from ._gp_objective import EvidenceObjective, Hyperparameters, published_thresholds
 from .gp_kernels import LinearARD, PearsonKernel
 from .ordinal.arrays import LARGEST_SEED, finite_vector, require_count, require_positive
 from .ordinal.labels import Codes
@@ -35,6 +36,8 @@ _CHOICES = {
 #: Rows per inducing point that k-means looks at.
 _ROWS_PER_POINT = 50
 _KMEANS_ROUNDS = 25
+#: Operations of a Cholesky factor that is worth more than one thread, times three.
+_MANY_OPERATIONS = 10**9
 
 
 def check_settings(model: Any) -> None:
@@ -113,6 +116,13 @@ def gather_rows(
     keys = np.column_stack([np.where(np.isnan(X), np.inf, X), codes])
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     return X[first], codes[first], np.bincount(place.ravel(), weights)
+
+
+def suitable_threads(objective: EvidenceObjective) -> threadpool_limits:
+    """One thread of linear algebra where matrices are so small that more would be in the way."""
+    n = len(objective.codes)
+    kept = n if objective.inducing is None else len(objective.inducing)
+    return threadpool_limits(1 if n * kept**2 < _MANY_OPERATIONS else None, "blas")
 
 
 def choose_inducing(

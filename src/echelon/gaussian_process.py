@@ -21,6 +21,7 @@ from ._gp_task import (
     choose_inducing,
     first_hyperparameters,
     gather_rows,
+    suitable_threads,
 )
 from ._validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from ._warnings import warn_caller
@@ -62,7 +63,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         vectors, which may have missing entries. A given kernel's parameters are the start.
     inference : {"ep", "laplace"}, default="ep"
         How the posterior of the latent values is approximated: around its mode, or by
-        expectation propagation, which matches moments and takes up to three times as long.
+        expectation propagation, which matches moments and takes two to five times as long.
     likelihood : {"probit", "logit"}, default="probit"
         Distribution of the noise on the latent value. The logit takes numerical integration for
         probabilities and for expectation propagation.
@@ -117,7 +118,8 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         κ of each feature, for kernels that have one for each: the square of the inverse length
         scale, or the weight in a linear kernel. Comparable for features on one scale.
     gradient_norm_ : float
-        Certificate: largest entry of the projected gradient of the objective at ``theta_``.
+        Certificate: largest entry of the projected gradient of the objective at ``theta_``. With
+        ``objective="bound"`` the gradient is approximate and certifies less.
     inference_residual_ : float
         Certificate: Newton decrement of the posterior mode, or largest mismatch of moments in
         units of the posterior standard deviation.
@@ -223,10 +225,11 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
                 self.X_train_, self._weights_train, self.n_inducing, rng
             )
         objective = self._make_objective(start)
-        maximum = self._search(objective, rng)
-        evidence, prior = objective.infer(maximum.theta)
-        value, gradient = objective.differentiate(maximum.theta, evidence, prior)
-        self._predictor = make_predictor(evidence)
+        with suitable_threads(objective):
+            maximum = self._search(objective, rng)
+            evidence, prior = objective.infer(maximum.theta)
+            value, gradient = objective.differentiate(maximum.theta, evidence, prior)
+            self._predictor = make_predictor(evidence)
         self._store(data, observed, start.with_theta(maximum.theta))
         self.theta_ = maximum.theta
         self.log_marginal_likelihood_value_ = value
