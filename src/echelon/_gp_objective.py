@@ -33,6 +33,7 @@ HyperPrior = Callable[[Vector], tuple[float, Vector]]
 _STEP_BOUNDS = np.log([1e-6, 1e6])
 #: Standard deviation of random starts around the first one, on the log scale.
 _START_SPREAD = 1.0
+_LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -191,8 +192,10 @@ def random_theta(
 ) -> Vector:
     """Draw a start: kernel and noise near the first one, thresholds at the classes' quantiles."""
     mass = np.bincount(codes, weights)
-    quantiles = np.cumsum(mass)[:-1] / mass.sum()
-    first = replace(hyperparameters, thresholds=ndtri(np.clip(quantiles, 1e-3, 1.0 - 1e-3)))
+    # A least share keeps thresholds beside rare classes apart and in range.
+    shares = np.maximum(mass / mass.sum(), _LEAST_SHARE)
+    quantiles = np.cumsum(shares)[:-1] / shares.sum()
+    first = replace(hyperparameters, thresholds=ndtri(quantiles))
     theta = first.theta
     n_scales = len(theta) - len(quantiles)
     theta[:n_scales] += _START_SPREAD * rng.standard_normal(n_scales)

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from .ordinal.arrays import finite_vector
+
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 ValueAndGradient = Callable[[Vector], tuple[float, Vector]]
@@ -55,8 +57,17 @@ def projected_norm(theta: Vector, gradient: Vector, bounds: Matrix) -> float:
 def _lbfgs(
     objective: ValueAndGradient, start: Vector, bounds: Matrix, optimizer: Any, max_iter: int
 ) -> Maximum:
+    seen = []
+
     def negative(theta: Vector) -> tuple[float, Vector]:
-        value, gradient = objective(theta)
+        try:
+            value, gradient = objective(theta)
+        except np.linalg.LinAlgError:
+            # Past the start, hyperparameters that defy arithmetic are only worse than the others.
+            if not seen:
+                raise
+            return max(seen) + 1e3 * (1.0 + abs(max(seen))), np.zeros(len(theta))
+        seen.append(-value)
         return -value, -gradient
 
     result = minimize(
@@ -84,6 +95,6 @@ def _users_search(
         return (-value, -gradient) if eval_gradient else -value
 
     theta, _ = optimizer(negative, start, bounds=bounds)
-    theta = np.asarray(theta, dtype=np.float64)
+    theta = finite_vector(theta, len(start), "The theta that optimizer returns")
     # A search of the user's own is converged when it says so by returning.
     return Maximum(theta, objective(theta)[0], n_calls, True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
@@ -18,15 +20,19 @@ from sklearn.gaussian_process.kernels import (
 from threadpoolctl import threadpool_limits
 
 from ._gp_objective import EvidenceObjective, Hyperparameters, published_thresholds
+from ._gp_search import Maximum
 from .gp_kernels import LinearARD, PearsonKernel
 from .ordinal.arrays import LARGEST_SEED, finite_vector, require_count, require_positive
 from .ordinal.labels import Codes
+from .solvers.gp_evidence import Evidence
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
-#: Bounds on length scales: a feature without relevance goes to the upper one.
+#: Bounds on length scales and relevances, as multiples of the start: a feature without relevance
+#: goes to the upper one or the lower one.
 _LENGTH_BOUNDS = (1e-3, 1e5)
+_RELEVANCE_BOUNDS = (1e-5, 1e5)
 _NAMES = ("rbf", "rbf_ard", "linear_ard", "pearson")
 _CHOICES = {
     "inference": ("laplace", "ep"),
@@ -38,23 +44,28 @@ _ROWS_PER_POINT = 50
 _KMEANS_ROUNDS = 25
 #: Operations of a Cholesky factor that is worth more than one thread, times three.
 _MANY_OPERATIONS = 10**9
+#: Standard deviation of a column, or its inverse, from which on its scale is worth a warning.
+_FAR = 30.0
+#: Log evidence above that of the classes' shares alone which shows that inputs matter.
+_GAIN = 1e-2
 
 
 def check_settings(model: Any) -> None:
     """Raise unless the parameters that are not arrays make sense."""
     for name, choices in _CHOICES.items():
-        if getattr(model, name) not in choices:
-            raise ValueError(
-                f"{name} must be one of {', '.join(choices)}; found {getattr(model, name)!r}."
-            )
+        value = getattr(model, name)
+        if not (isinstance(value, str) and value in choices):
+            raise ValueError(f"{name} must be one of {', '.join(choices)}; found {value!r}.")
     if model.objective == "bound" and model.inference != "ep":
         raise ValueError("objective='bound' needs inference='ep'; found 'laplace'.")
-    if not (
-        model.optimizer is None or model.optimizer == "fmin_l_bfgs_b" or callable(model.optimizer)
-    ):
+    optimizer, prior = model.optimizer, model.prior
+    known = isinstance(optimizer, str) and optimizer == "fmin_l_bfgs_b"
+    if not (optimizer is None or known or callable(optimizer)):
         raise ValueError(
-            f"optimizer must be 'fmin_l_bfgs_b', a function or None; found {model.optimizer!r}."
+            f"optimizer must be 'fmin_l_bfgs_b', a function or None; found {optimizer!r}."
         )
+    if not (prior is None or callable(prior)):
+        raise ValueError(f"prior must be a function or None; found {prior!r}.")
     require_positive("noise", model.noise)
     require_count("max_iter", model.max_iter)
     require_count("n_restarts_optimizer", model.n_restarts_optimizer, least=0)
@@ -62,21 +73,43 @@ def check_settings(model: Any) -> None:
         require_count("n_inducing", model.n_inducing)
 
 
-def make_kernel(kernel: Any, n_features: int) -> Kernel:
-    """A fresh copy of a kernel, or one by name with the starting values of [CG05]."""
+def make_kernel(kernel: Any, X: Matrix, weights: Vector) -> Kernel:
+    """A fresh copy of a kernel, or one by name with the starting values of [CG05].
+
+    Kernels by name start from the scale of the inputs: κ is 1/d for inputs of unit variance.
+    """
     if isinstance(kernel, Kernel):
         return clone(kernel)
-    if kernel is None or (isinstance(kernel, str) and kernel in _NAMES):
-        length = np.sqrt(n_features)
-        if kernel == "rbf_ard":
-            return RBF(np.full(n_features, length), _LENGTH_BOUNDS)
-        if kernel == "linear_ard":
-            return LinearARD(np.full(n_features, 1.0 / n_features))
-        return PearsonKernel() if kernel == "pearson" else RBF(length, _LENGTH_BOUNDS)
-    raise ValueError(
-        f"kernel must be None, one of {', '.join(_NAMES)}, or a kernel of "
-        f"sklearn.gaussian_process; found {kernel!r}."
+    if not (kernel is None or (isinstance(kernel, str) and kernel in _NAMES)):
+        raise ValueError(
+            f"kernel must be None, one of {', '.join(_NAMES)}, or a kernel of "
+            f"sklearn.gaussian_process; found {kernel!r}."
+        )
+    if kernel == "pearson":
+        return PearsonKernel()
+    scale = np.sqrt(X.shape[1]) * _deviations(X, weights)
+    if kernel == "linear_ard":
+        return LinearARD(scale**-2.0, np.outer(scale**-2.0, _RELEVANCE_BOUNDS))
+    if kernel == "rbf_ard":
+        return RBF(scale, np.outer(scale, _LENGTH_BOUNDS))
+    common = float(np.sqrt(np.mean(scale**2)))
+    return RBF(common, (common * _LENGTH_BOUNDS[0], common * _LENGTH_BOUNDS[1]))
+
+
+def _deviations(X: Matrix, weights: Vector) -> Vector:
+    """Standard deviation of each column; where it is zero, that of the others taken together."""
+    # Scaled by the largest entry, so that squares do not overflow.
+    size = np.abs(X).max(axis=0)
+    size[size == 0.0] = 1.0
+    scaled = X / size
+    centred = scaled - np.average(scaled, axis=0, weights=weights)
+    deviations = size * np.sqrt(np.average(centred**2, axis=0, weights=weights))
+    varies = deviations > 1e-12 * size
+    largest = float(deviations.max()) or 1.0
+    common = (
+        largest * np.sqrt(np.mean((deviations[varies] / largest) ** 2)) if varies.any() else 1.0
     )
+    return np.where(varies, deviations, common)
 
 
 def accepts_missing(kernel: Any) -> bool:
@@ -89,11 +122,11 @@ def accepts_missing(kernel: Any) -> bool:
 
 
 def first_hyperparameters(
-    model: Any, n_features: int, observed: Codes, n_classes: int
+    model: Any, X: Matrix, weights: Vector, observed: Codes, n_classes: int
 ) -> Hyperparameters:
     """Hyperparameters of the first start."""
     return Hyperparameters(
-        kernel=make_kernel(model.kernel, n_features),
+        kernel=make_kernel(model.kernel, X, weights),
         noise=float(model.noise),
         thresholds=_first_thresholds(model.thresholds, observed, n_classes),
         noise_bounds=_read_noise_bounds(model.noise_bounds),
@@ -139,13 +172,52 @@ def choose_inducing(
         return distinct[chosen]
     n_seen = min(len(distinct), _ROWS_PER_POINT * n_inducing)
     seen = rng.choice(len(distinct), n_seen, replace=False)
-    means = KMeans(
-        n_inducing,
-        n_init=1,
-        max_iter=_KMEANS_ROUNDS,
-        random_state=int(rng.randint(LARGEST_SEED)),
-    ).fit(distinct[seen], sample_weight=mass[seen])
+    seed = int(rng.randint(LARGEST_SEED))
+    means = KMeans(n_inducing, n_init=1, max_iter=_KMEANS_ROUNDS, random_state=seed)
+    with warnings.catch_warnings():
+        # Of centres that coincide, which do no harm here.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        means.fit(distinct[seen], sample_weight=mass[seen])
     return np.asarray(means.cluster_centers_)
+
+
+def find_trouble(
+    objective: EvidenceObjective, maximum: Maximum, evidence: Evidence, gradient_norm: float
+) -> list[str]:
+    """Sentences about what a fit should be warned of."""
+    found = []
+    if _hidden_inputs(objective, maximum, evidence):
+        deviations = objective.X.std(axis=0)
+        found.append(
+            "The evidence is no better than that of the classes' shares without any inputs, "
+            f"whose columns have standard deviations from {deviations.min():.2g} to "
+            f"{deviations.max():.2g}; scale them, for instance by StandardScaler."
+        )
+    if not maximum.converged:
+        found.append(
+            f"The search for hyperparameters stopped after {maximum.n_iter} iterations with a "
+            f"gradient of {gradient_norm:.2g}; raise max_iter or scale the inputs."
+        )
+    if not evidence.converged:
+        found.append(
+            f"The inference stopped after {evidence.n_iter} steps with a residual of "
+            f"{evidence.residual:.2g}, so probabilities are less accurate than usual; raise "
+            "the lower end of noise_bounds."
+        )
+    return found
+
+
+def _hidden_inputs(objective: EvidenceObjective, maximum: Maximum, evidence: Evidence) -> bool:
+    """Whether columns far from unit scale may have hidden all structure from the search."""
+    kernel = objective.hyperparameters.with_theta(maximum.theta).kernel
+    if objective.criterion == "bound" or not kernel.is_stationary():
+        return False
+    deviations = objective.X.std(axis=0)
+    varying = deviations[deviations > 0.0]
+    mass = np.bincount(objective.codes, objective.weights)
+    shares = float(mass @ np.log(mass / mass.sum()))
+    far = bool(((varying < 1.0 / _FAR) | (varying > _FAR)).any())
+    return far and evidence.log_evidence <= shares + _GAIN
 
 
 def _first_thresholds(thresholds: Any, observed: Codes, n_classes: int) -> Vector:
@@ -161,7 +233,10 @@ def _first_thresholds(thresholds: Any, observed: Codes, n_classes: int) -> Vecto
 def _read_noise_bounds(bounds: Any) -> tuple[float, float] | None:
     if isinstance(bounds, str) and bounds == "fixed":
         return None
-    values = np.asarray(bounds, dtype=np.float64) if not isinstance(bounds, str) else np.zeros(0)
+    try:
+        values = np.asarray(bounds, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
     if values.shape != (2,) or not 0.0 < values[0] < values[1] < np.inf:
         raise ValueError(
             f"noise_bounds must be 'fixed' or two ascending positive numbers; found {bounds!r}."

@@ -19,6 +19,7 @@ from ._gp_task import (
     accepts_missing,
     check_settings,
     choose_inducing,
+    find_trouble,
     first_hyperparameters,
     gather_rows,
     suitable_threads,
@@ -32,7 +33,6 @@ from .ordinal.gaussian_intervals import predictive_probabilities
 from .ordinal.labels import Codes
 from .ordinal.likelihoods import get_link
 from .ordinal.thresholds import all_levels
-from .solvers.gp_evidence import Evidence
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -58,12 +58,14 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
     kernel : None, str or Kernel, default=None
         Covariance of the latent function: a kernel of ``sklearn.gaussian_process.kernels``, sums
         and products included, or one of its kin here, ``LinearARD`` and ``PearsonKernel``. None or
-        "rbf" is the Gaussian exp(−κ/2‖x − x′‖²) with κ = 1/d at the start; "rbf_ard" has a κ for
-        each feature; "linear_ard" is Σ κ_v x_v x′_v; "pearson" is the correlation of rating
-        vectors, which may have missing entries. A given kernel's parameters are the start.
+        "rbf" is the Gaussian exp(−κ/2‖x − x′‖²) with κ = 1/d at the start for inputs of unit
+        variance; "rbf_ard" has a κ for each feature; "linear_ard" is Σ κ_v x_v x′_v; "pearson" is
+        the correlation of rating vectors, which may have missing entries. A given kernel's
+        parameters are the start.
     inference : {"ep", "laplace"}, default="ep"
         How the posterior of the latent values is approximated: around its mode, or by
-        expectation propagation, which matches moments and takes two to five times as long.
+        expectation propagation, which matches moments and takes two to five times as long, more
+        with sample weights.
     likelihood : {"probit", "logit"}, default="probit"
         Distribution of the noise on the latent value. The logit takes numerical integration for
         probabilities and for expectation propagation.
@@ -138,8 +140,8 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
     Warns
     -----
     ConvergenceWarning
-        If the search stopped early, or the inference at its end did; the message states the
-        certificate.
+        If the search stopped early, or the inference at its end did, with the certificate; or if
+        the inputs explain nothing and have scales far from one.
 
     Notes
     -----
@@ -214,11 +216,14 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         cost_matrix(self.cost, data.n_classes)
         heavy = data.sample_weight > 0
         observed, codes = np.unique(data.codes[heavy], return_inverse=True)
-        start = first_hyperparameters(self, data.X.shape[1], observed, data.n_classes)
+        inputs, weights = data.X[heavy], data.sample_weight[heavy]
+        start = first_hyperparameters(self, inputs, weights, observed, data.n_classes)
         rng = check_random_state(self.random_state)
         self.X_train_, self._codes_train, self._weights_train = gather_rows(
-            start.kernel, data.X[heavy], codes, data.sample_weight[heavy]
+            start.kernel, inputs, codes, weights
         )
+        self._link, self._inference = get_link(self.likelihood), self.inference
+        self._criterion, self._hyper_prior = self.objective, self.prior
         self.__dict__.pop("inducing_points_", None)
         if self.n_inducing is not None:
             self.inducing_points_ = choose_inducing(
@@ -230,6 +235,11 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
             evidence, prior = objective.infer(maximum.theta)
             value, gradient = objective.differentiate(maximum.theta, evidence, prior)
             self._predictor = make_predictor(evidence)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            raise ValueError(
+                f"The log evidence must be a finite number with a finite gradient; found {value:g} "
+                "at the end of the search: check kernel, prior and sample_weight, and scale X."
+            )
         self._store(data, observed, start.with_theta(maximum.theta))
         self.theta_ = maximum.theta
         self.log_marginal_likelihood_value_ = value
@@ -238,7 +248,8 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         self.n_iter_ = maximum.n_iter
         self.n_evaluations_ = objective.n_evaluations
         self.converged_ = maximum.converged and evidence.converged
-        self._report_trouble(maximum, evidence)
+        for sentence in find_trouble(objective, maximum, evidence, self.gradient_norm_):
+            warn_caller(sentence, ConvergenceWarning)
         return self
 
     def _make_objective(self, hyperparameters: Hyperparameters) -> EvidenceObjective:
@@ -248,10 +259,10 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
             inducing=getattr(self, "inducing_points_", None),
             codes=self._codes_train,
             weights=self._weights_train,
-            link=get_link(self.likelihood),
-            inference=self.inference,
-            criterion=self.objective,
-            hyper_prior=self.prior,
+            link=self._link,
+            inference=self._inference,
+            criterion=self._criterion,
+            hyper_prior=self._hyper_prior,
         )
 
     def _search(self, objective: EvidenceObjective, rng: np.random.RandomState) -> Maximum:
@@ -288,21 +299,6 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         if relevances is not None:
             self.feature_relevance_ = relevances
         self._store_scale(data)
-
-    def _report_trouble(self, maximum: Maximum, evidence: Evidence) -> None:
-        if not maximum.converged:
-            warn_caller(
-                f"The search for hyperparameters stopped after {maximum.n_iter} iterations with a "
-                f"gradient of {self.gradient_norm_:.2g}; raise max_iter or scale the inputs.",
-                ConvergenceWarning,
-            )
-        if not evidence.converged:
-            warn_caller(
-                f"The inference stopped after {evidence.n_iter} steps with a residual of "
-                f"{evidence.residual:.2g}, so probabilities are less accurate than usual; raise "
-                "the lower end of noise_bounds.",
-                ConvergenceWarning,
-            )
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
         """Objective of the search: the approximate log evidence, with the prior if there is one.
@@ -375,8 +371,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         mean, variance = self._moments(validate_inputs(self, X), with_variance=True)
-        link = get_link(self.likelihood)
-        return predictive_probabilities(link, mean, variance, self.thresholds_, self.noise_)
+        return predictive_probabilities(self._link, mean, variance, self.thresholds_, self.noise_)
 
     def _codes(self, X: Any) -> Codes:
         cost = cost_matrix(self.cost, len(self.classes_))

@@ -40,7 +40,8 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     components_ : ndarray of shape (k, d)
-        Right factor of U: orthonormal rows, from the largest part of U on.
+        Right factor of U: orthogonal rows from the largest part of U on, of unit length where that
+        part is not zero.
     singular_values_ : ndarray of shape (k,)
         Singular values of U.
     offset_ : ndarray of shape (d,)

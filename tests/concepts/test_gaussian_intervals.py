@@ -381,3 +381,16 @@ def test_predictions_sum_to_one_and_rise_with_the_mean(name, thresholds, mean, r
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-14)
     below = np.cumsum(probabilities, axis=1)
     assert (below[1] <= below[0] + 1e-13).all()
+
+
+def test_a_heavy_row_whose_mode_newton_steps_go_around():
+    """Newton's method alone goes to and fro between two points of this integrand."""
+    ratio, lower, power = 46.47002903522827, 3.1773849277168327, 857.3657961264771
+    one = np.ones(1)
+    terms = tilted_terms(
+        get_link("logit"), 0.0 * one, ratio**2 * one, lower * one, inf * one, 1.0, power * one
+    )
+    t = np.linspace(0.0, 12.0, 1_200_001)
+    log_tilt = -power * np.logaddexp(0.0, lower - ratio * t) - 0.5 * t * t
+    mass = np.trapezoid(np.exp(log_tilt), t) / np.sqrt(2.0 * np.pi)
+    assert terms.log_z[0] == pytest.approx(np.log(mass), rel=1e-7)

@@ -18,6 +18,7 @@ from sklearn.gaussian_process.kernels import (
     RationalQuadratic,
     WhiteKernel,
 )
+from sklearn.preprocessing import StandardScaler
 from support.data import ascending, ordinal_data
 from support.gaussian_process import (
     binary_laplace,
@@ -177,7 +178,7 @@ def test_fitted_value_is_the_evidence_at_the_fitted_hyperparameters(inference):
 
 def test_the_starting_point_is_that_of_the_paper():
     X, y = small_data(n=25, d=4, K=5)
-    model = at_start(X, y)
+    model = at_start(StandardScaler().fit_transform(X), y)
     expected = [0.5 * np.log(4), 0.0, -1.0, *[np.log(2 / 5)] * 3]
     np.testing.assert_allclose(model.theta_, expected, atol=1e-12)
     assert model.noise_ == 1.0
@@ -685,3 +686,83 @@ def test_memory_of_one_evaluation(inference):
         tracemalloc.stop()
     matrices = peak / (8.0 * n * n)
     assert matrices <= 5.0
+
+
+# ----------------------------------------------------------------------------- scales and failures
+
+
+@every_inference
+@pytest.mark.parametrize("kernel", [None, "rbf_ard", "linear_ard"])
+@pytest.mark.parametrize("factor", [1e-4, 1e3, 1e9])
+def test_kernels_by_name_follow_the_scale_of_the_inputs(kernel, factor, inference):
+    X, y = ordinal_data(n=40, d=3, K=3, noise=0.2)
+    factors = factor if kernel is None else np.array([factor, 1.0, 1.0 / factor])
+    model = GPOR(kernel, inference=inference).fit(X, y)
+    scaled = GPOR(kernel, inference=inference).fit(factors * X, y)
+    assert scaled.log_marginal_likelihood_value_ == pytest.approx(
+        model.log_marginal_likelihood_value_, abs=1e-3
+    )
+    np.testing.assert_allclose(scaled.predict_proba(factors * X), model.predict_proba(X), atol=5e-3)
+
+
+@every_inference
+def test_inputs_of_a_scale_that_hides_them_are_told(inference):
+    X, y = ordinal_data(n=40, d=3, K=3, noise=0.2)
+    with pytest.warns(ConvergenceWarning, match="StandardScaler"):
+        GPOR(RBF(), inference=inference).fit(1e4 * X, y)
+    rng = np.random.default_rng(0)
+    GPOR(RBF(), inference=inference).fit(rng.normal(size=(40, 3)), rng.integers(0, 3, size=40))
+
+
+def test_parameters_set_after_fit_change_decisions_alone():
+    X, y = small_data(n=30)
+    model = GPOR(inference="laplace").fit(X, y)
+    before = model.predict_proba(X), model.log_marginal_likelihood()
+    model.set_params(likelihood="logit", inference="ep", cost="absolute")
+    np.testing.assert_array_equal(model.predict_proba(X), before[0])
+    assert model.log_marginal_likelihood() == before[1]
+
+
+def test_random_starts_with_rare_classes():
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    y = np.repeat([0, 1, 2], [1, 1, 2998])
+    model = GPOR(n_inducing=3, n_restarts_optimizer=1, inference="laplace", random_state=0)
+    assert ascending(model.fit(X, y).thresholds_)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"prior": lambda theta: (np.nan, 0.0 * theta)},
+        {"kernel": RBF(1.0), "prior": lambda theta: (0.0, np.nan * theta)},
+        {"optimizer": lambda objective, theta, bounds: (np.nan * theta, 0.0)},
+        {"optimizer": lambda objective, theta, bounds: (theta[:1], 0.0)},
+        {"prior": 3.0},
+        {"noise_bounds": ("a", "b")},
+    ],
+)
+def test_what_gives_no_number_is_refused(params):
+    X, y = small_data(n=12)
+    model = GPOR(**params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        with pytest.raises(ValueError, match="found") as caught:
+            model.fit(X, y)
+    assert str(caught.value).endswith(".")
+    assert not hasattr(model, "theta_")
+
+
+def test_a_search_that_meets_an_impossible_covariance_goes_on():
+    X, y = ordinal_data(n=60, d=3, K=3, noise=0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = GPOR(DotProduct(), inference="laplace").fit(1e7 * X, y)
+    assert np.isfinite(model.log_marginal_likelihood_value_)
+
+
+def test_weights_over_orders_of_magnitude_with_logistic_noise():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30, 2))
+    y = np.searchsorted([-0.5, 0.5], X[:, 0] + 0.3 * rng.normal(size=30))
+    model = GPOR(likelihood="logit").fit(X, y, 10.0 ** rng.uniform(-3.0, 3.0, 30))
+    assert np.isfinite(model.log_marginal_likelihood_value_)

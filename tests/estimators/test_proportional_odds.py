@@ -156,9 +156,7 @@ def test_offsets_enter_with_coefficient_one(rng):
     assert np.abs(P - model.predict_proba(X)).max() > 0.01
     margins = model.decision_function(X, offset=offset)
     np.testing.assert_array_equal(model.predict(X, offset=offset), (margins > 0).sum(axis=1))
-    with pytest.raises(
-        ValueError, match=r"offset must have shape \(200,\), a number per row; found \(3,\)"
-    ):
+    with pytest.raises(ValueError, match=r"offset must have shape \(200,\); found \(3,\)"):
         model.predict(X, offset=[1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="offset must hold finite numbers"):
         model.predict(X, offset=np.full(200, np.inf))

@@ -1,5 +1,7 @@
 """The slow Gaussian processes of the tests agree with exact integrals, the solvers with them."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -327,3 +329,25 @@ def test_priors_with_sites_are_their_formulas(precision):
         )
         expected = -np.linalg.slogdet(inverse)[1]
         assert factor.log_det == pytest.approx(expected, rel=rtol, abs=1e-9)
+
+
+def test_memory_of_sites_renewed_one_by_one():
+    n = 300
+    X, y = ordinal_data(n=n, d=4, K=5)
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    prior = DensePrior(np.exp(-0.5 * distances / 4.0))
+    likelihood = OrdinalLikelihood(
+        get_link("probit"), y, np.array([-1.0, -0.3, 0.3, 1.0]), 0.3, np.ones(n)
+    )
+    whole = solve_ep(prior, likelihood)
+    tracemalloc.start()
+    try:
+        found = solve_ep(prior, likelihood, max_iter=10, patience=0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # The prior is there already.
+    assert peak / (8.0 * n * n) <= 4.0
+    assert found.n_iter == 1
+    assert found.residual < 0.1 * solve_ep(prior, likelihood, max_iter=0).residual
+    assert found.log_evidence == pytest.approx(whole.log_evidence, abs=1e-2)

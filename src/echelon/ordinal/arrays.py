@@ -25,10 +25,10 @@ def read_numbers(values: Any, name: str) -> npt.NDArray[np.float64]:
 
 
 def finite_vector(values: Any, n: int, name: str) -> Vector:
-    """One finite number per row."""
+    """As many finite numbers as asked for, such as one per row."""
     vector = read_numbers(values, name)
     if vector.shape != (n,):
-        raise ValueError(f"{name} must have shape ({n},), a number per row; found {vector.shape}.")
+        raise ValueError(f"{name} must have shape ({n},); found {vector.shape}.")
     if not np.isfinite(vector).all():
         raise ValueError(f"{name} must hold finite numbers; found NaN or infinity.")
     return vector

@@ -135,7 +135,7 @@ def _modes(function: Concave, n_rows: int) -> tuple[Array, Array]:
     active = np.arange(n_rows)
     value, slope, curvature = function(active, t)
     first, last = np.minimum(slope, 0.0), np.maximum(slope, 0.0)
-    for _ in range(_MAX_STEPS):
+    for round_ in range(_MAX_STEPS):
         # Uphill the function lies below its tangent, and below a parabola of curvature −1.
         uphill = np.where(slope[active] > 0.0, last[active], first[active]) - t[active]
         gap = np.minimum(slope[active] * uphill, 0.5 * slope[active] ** 2)
@@ -144,7 +144,9 @@ def _modes(function: Concave, n_rows: int) -> tuple[Array, Array]:
             break
         low, high = first[active], last[active]
         step = t[active] - slope[active] / curvature[active]
-        at = np.where((step > low) & (step < high), step, 0.5 * (low + high))
+        # Newton's steps may go to and fro between two points for ever: each third one halves.
+        newton = (step > low) & (step < high) & (round_ % 3 < 2)
+        at = np.where(newton, step, 0.5 * (low + high))
         t[active] = at
         value[active], slope[active], curvature[active] = function(active, at)
         first[active] = np.where(slope[active] > 0.0, at, low)

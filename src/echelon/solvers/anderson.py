@@ -25,11 +25,6 @@ class Anderson:
         self.points: list[Vector] = []
         self.errors: list[Vector] = []
 
-    def forget(self) -> None:
-        """Start anew."""
-        self.points.clear()
-        self.errors.clear()
-
     def next(self, point: Vector, error: Vector, scale: Vector, length: float) -> Vector:
         """Where to evaluate the map next.
 

@@ -37,7 +37,7 @@ from .anderson import Anderson
 from .gp_evidence import Evidence, Gradient
 from .gp_laplace import solve_laplace
 from .gp_likelihood import OrdinalLikelihood, RowGradient
-from .gp_prior import DenseFactor, DensePrior, Factor, Prior
+from .gp_prior import DenseFactor, DensePrior, Factor, Prior, add_outer
 
 Vector = npt.NDArray[np.float64]
 
@@ -49,8 +49,6 @@ _GROWTH = 3.0
 _NEAR = 1.0
 #: Newton steps towards the mode, to start from there.
 _MODE_STEPS = 20
-#: Times that this may happen before sites are renewed one after the other.
-_PATIENCE = 8
 
 
 @dataclass(frozen=True)
@@ -88,11 +86,14 @@ class _Propagation:
             sweep = self.sweep(start)
             if sweep.residual < _NEAR:
                 return sweep
-        mode = solve_laplace(self.prior, self.likelihood, max_iter=_MODE_STEPS)
-        terms = self.likelihood.at(mode.mean)
-        precision = terms.curvature
-        shift = precision * mode.mean + terms.gradient
-        return self.sweep(Sites(precision, shift))
+            # A factor is as large as the prior, and is of no use any more.
+            del sweep
+        return self.sweep(self._sites_at_mode())
+
+    def _sites_at_mode(self) -> Sites:
+        mode = solve_laplace(self.prior, self.likelihood, max_iter=_MODE_STEPS).mean
+        terms = self.likelihood.at(mode)
+        return Sites(terms.curvature, terms.curvature * mode + terms.gradient)
 
     def sweep(self, sites: Sites) -> _Sweep:
         factor = self.prior.factor(sites.precision)
@@ -106,7 +107,7 @@ class _Propagation:
         self, sites: Sites, mean: Vector, variances: Vector, rows: slice = slice(None)
     ) -> tuple[TiltedTerms, Sites, Vector]:
         """Tilted terms of some rows, the sites that match their moments, and the mismatch."""
-        ratio = 1.0 / (1.0 - variances * sites.precision)
+        ratio = _cavity_ratio(sites, variances)
         cavity_variance = variances * ratio
         cavity_mean = ratio * (mean - variances * sites.shift)
         tilted = tilted_terms(
@@ -139,6 +140,7 @@ def solve_ep(
     objective: str = "evidence",
     tol: float = 1e-6,
     max_iter: int = 100,
+    patience: int = 8,
 ) -> Evidence:
     """Sites whose moments match, and the evidence or the variational bound at them.
 
@@ -152,11 +154,16 @@ def solve_ep(
         Largest mismatch of moments to leave.
     max_iter : int
         Most sweeps over all sites at once; a tenth as many one by one may follow.
+    patience : int
+        Times that a growing mismatch may shorten the steps before sites are renewed one by one.
     """
     propagation = _Propagation(prior, likelihood)
-    sweep, n_iter = _together(propagation, propagation.first_sweep(start), tol, max_iter)
+    sweep, n_iter = _together(propagation, propagation.first_sweep(start), tol, max_iter, patience)
     if sweep.residual > tol and isinstance(prior, DensePrior):
-        sweep, n_more = _one_by_one(propagation, prior, sweep, tol, max_iter // 10)
+        best = sweep.sites, sweep.residual
+        # A factor is as large as the prior, and the passes need room.
+        del sweep
+        sweep, n_more = _one_by_one(propagation, prior, *best, tol, max_iter // 10)
         n_iter += n_more
     value, rows = (_log_evidence if objective == "evidence" else _bound)(likelihood, sweep)
     slopes = rows.combine(likelihood.codes, len(likelihood.thresholds))
@@ -174,14 +181,14 @@ def solve_ep(
 
 
 def _together(
-    propagation: _Propagation, sweep: _Sweep, tol: float, max_iter: int
+    propagation: _Propagation, sweep: _Sweep, tol: float, max_iter: int, patience: int
 ) -> tuple[_Sweep, int]:
     """Renew all sites at once, with acceleration, by shorter steps when the mismatch grows."""
     # Only the sites of the best sweep are kept: a factor is as large as the prior.
     best, least = sweep.sites, sweep.residual
     length, failures, n_iter = 1.0, 0, 0
     mixing = Anderson(_MEMORY)
-    while sweep.residual > tol and n_iter < max_iter and failures < _PATIENCE:
+    while sweep.residual > tol and n_iter < max_iter and failures < patience:
         sweep = propagation.sweep(_mixed(mixing, sweep, length))
         n_iter += 1
         if sweep.residual < least:
@@ -193,16 +200,22 @@ def _together(
 
 
 def _one_by_one(
-    propagation: _Propagation, prior: DensePrior, sweep: _Sweep, tol: float, max_iter: int
+    propagation: _Propagation,
+    prior: DensePrior,
+    sites: Sites,
+    residual: float,
+    tol: float,
+    max_iter: int,
 ) -> tuple[_Sweep, int]:
     """Renew one site after the other; the best sweep."""
-    best, least, n_iter = sweep.sites, sweep.residual, 0
-    while sweep.residual > tol and n_iter < max_iter:
-        sweep = propagation.sweep(_sequential_pass(propagation, prior, sweep.sites))
+    best, least, n_iter = sites, residual, 0
+    while least > tol and n_iter < max_iter:
+        sites = _sequential_pass(propagation, prior, sites)
+        residual = propagation.sweep(sites).residual
         n_iter += 1
-        if sweep.residual < least:
-            best, least = sweep.sites, sweep.residual
-    return (sweep if sweep.residual <= least else propagation.sweep(best)), n_iter
+        if residual < least:
+            best, least = sites, residual
+    return propagation.sweep(best), n_iter
 
 
 def _sequential_pass(propagation: _Propagation, prior: DensePrior, sites: Sites) -> Sites:
@@ -219,9 +232,15 @@ def _sequential_pass(propagation: _Propagation, prior: DensePrior, sites: Sites)
         push = float(new.shift[0] - shift[i])
         scale = 1.0 / (1.0 + change * column[i])
         mean += column * ((push - change * mean[i]) * scale)
-        A -= np.outer(column, (change * scale) * column)
+        add_outer(A.T, column, column, -change * scale)
         precision[i], shift[i] = new.precision[0], new.shift[0]
     return Sites(precision, shift)
+
+
+def _cavity_ratio(sites: Sites, variances: Vector) -> Vector:
+    """λ/A = 1/(1 − Aτ), where Aτ may reach one by rounding."""
+    left = 1.0 - variances * sites.precision
+    return np.asarray(1.0 / np.maximum(left, np.finfo(np.float64).eps))
 
 
 def _mixed(mixing: Anderson, sweep: _Sweep, length: float) -> Sites:
@@ -237,7 +256,7 @@ def _mixed(mixing: Anderson, sweep: _Sweep, length: float) -> Sites:
 
 def _log_evidence(likelihood: OrdinalLikelihood, sweep: _Sweep) -> tuple[float, RowGradient]:
     a, A, tilted = sweep.a, sweep.variances, sweep.tilted
-    ratio = 1.0 / (1.0 - A * sweep.sites.precision)
+    ratio = _cavity_ratio(sweep.sites, A)
     rows = tilted.log_z + 0.5 * ratio * A * a**2 + 0.5 * np.log(ratio)
     value = float(rows.sum()) - 0.5 * float(a @ sweep.mean) - 0.5 * sweep.factor.log_det
     return value, RowGradient(tilted.d_lower, tilted.d_upper, tilted.d_log_noise)

@@ -34,6 +34,10 @@ _SMALL_PRECISION = 1e-4
 _COLUMNS = 256
 #: Relative to the mean variance of the inducing points.
 _JITTER = 1e-8
+_INDEFINITE = (
+    "kernel must be positive semidefinite on X to the last digits; found a covariance that is not, "
+    "as kernels are where inputs are large beside the noise: scale X."
+)
 
 
 class Factor(Protocol):
@@ -90,7 +94,7 @@ class DenseFactor:
         # B is symmetric, so its transpose is the same matrix in the order that LAPACK wants.
         self.lower, info = dpotrf(B.T, lower=1, clean=1, overwrite_a=1)
         if info != 0:
-            raise np.linalg.LinAlgError("The covariance of the prior is not positive semidefinite.")
+            raise np.linalg.LinAlgError(_INDEFINITE)
         self.log_det = 2.0 * float(np.log(np.diagonal(self.lower)).sum())
 
     def shrink_shift(self, values: Vector) -> Vector:
@@ -124,7 +128,8 @@ class DenseFactor:
     def posterior_covariance(self) -> Matrix:
         """A in full."""
         half = self.whiten(self.prior.covariance)
-        return np.asarray(self.prior.covariance - half.T @ half)
+        explained = half.T @ half
+        return np.subtract(self.prior.covariance, explained, out=explained)
 
     def _variances(self, inverse_diagonal: Vector) -> Vector:
         prior = self.prior.variances
@@ -185,7 +190,7 @@ class SparseFactor:
         C.flat[:: len(C) + 1] += 1.0
         self.lower, info = dpotrf(C, lower=1, clean=1, overwrite_a=1)
         if info != 0:
-            raise np.linalg.LinAlgError("The covariance of the prior is not positive semidefinite.")
+            raise np.linalg.LinAlgError(_INDEFINITE)
         self.log_det = 2.0 * float(np.log(np.diagonal(self.lower)).sum())
         self.log_det -= float(np.log(self.shrink).sum())
 
@@ -236,6 +241,4 @@ def _jittered_cholesky(covariance: Matrix) -> Matrix:
         lower, info = dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
         if info == 0:
             return np.asarray(lower)
-    raise np.linalg.LinAlgError(
-        "The covariance of the inducing points is not positive semidefinite."
-    )
+    raise np.linalg.LinAlgError(_INDEFINITE)
