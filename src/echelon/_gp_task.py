@@ -42,8 +42,8 @@ _CHOICES = {
 #: Rows per inducing point that k-means looks at.
 _ROWS_PER_POINT = 50
 _KMEANS_ROUNDS = 25
-#: Operations of a Cholesky factor that is worth more than one thread, times three.
-_MANY_OPERATIONS = 10**9
+#: Rows from which on more than one thread of linear algebra is worth while.
+_MANY_ROWS = 2000
 #: Standard deviation of a column, or its inverse, from which on its scale is worth a warning.
 _FAR = 30.0
 #: Log evidence above that of the classes' shares alone which shows that inputs matter.
@@ -153,9 +153,7 @@ def gather_rows(
 
 def suitable_threads(objective: EvidenceObjective) -> threadpool_limits:
     """One thread of linear algebra where matrices are so small that more would be in the way."""
-    n = len(objective.codes)
-    kept = n if objective.inducing is None else len(objective.inducing)
-    return threadpool_limits(1 if n * kept**2 < _MANY_OPERATIONS else None, "blas")
+    return threadpool_limits(1 if len(objective.codes) < _MANY_ROWS else None, "blas")
 
 
 def choose_inducing(
