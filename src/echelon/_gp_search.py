@@ -18,7 +18,7 @@ ValueAndGradient = Callable[[Vector], tuple[float, Vector]]
 
 #: Largest entry of the projected gradient that a maximum may have, per unit of |value| above one.
 _FLAT = 1e-3
-_TOLERANCES = {"ftol": 1e-8, "gtol": 1e-4}
+_GRADIENT_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,18 @@ def maximise(
     bounds: Matrix,
     optimizer: Any,
     max_iter: int,
+    tol: float,
 ) -> Maximum:
     """Best of the maxima from several starts.
 
-    `optimizer` is "fmin_l_bfgs_b" or a function of an objective to minimise, the start and the
-    bounds that returns the best point and its value, as scikit-learn has it.
+    L-BFGS-B stops when an iteration gains less than `tol` of the value. `optimizer` is
+    "fmin_l_bfgs_b" or a function of an objective to minimise, the start and the bounds that returns
+    the best point and its value, as scikit-learn has it.
     """
-    search = _lbfgs if optimizer == "fmin_l_bfgs_b" else _users_search
-    found = [search(objective, start, bounds, optimizer, max_iter) for start in starts]
+    if isinstance(optimizer, str):
+        found = [_lbfgs(objective, start, bounds, max_iter, tol) for start in starts]
+    else:
+        found = [_users_search(objective, start, bounds, optimizer) for start in starts]
     return max(found, key=lambda maximum: maximum.value)
 
 
@@ -55,7 +59,7 @@ def projected_norm(theta: Vector, gradient: Vector, bounds: Matrix) -> float:
 
 
 def _lbfgs(
-    objective: ValueAndGradient, start: Vector, bounds: Matrix, optimizer: Any, max_iter: int
+    objective: ValueAndGradient, start: Vector, bounds: Matrix, max_iter: int, tol: float
 ) -> Maximum:
     seen = []
 
@@ -76,7 +80,7 @@ def _lbfgs(
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
-        options={"maxiter": max_iter, **_TOLERANCES},
+        options={"maxiter": max_iter, "ftol": tol, "gtol": _GRADIENT_TOLERANCE},
     )
     norm = projected_norm(result.x, -result.jac, bounds)
     converged = bool(result.success) or norm <= _FLAT * max(1.0, abs(float(result.fun)))
@@ -84,7 +88,7 @@ def _lbfgs(
 
 
 def _users_search(
-    objective: ValueAndGradient, start: Vector, bounds: Matrix, optimizer: Any, max_iter: int
+    objective: ValueAndGradient, start: Vector, bounds: Matrix, optimizer: Any
 ) -> Maximum:
     n_calls = 0
 

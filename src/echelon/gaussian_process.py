@@ -45,6 +45,9 @@ _TOLERANCE = 1e-6
 _SEARCH_TOLERANCE = 1e-4
 #: Rows per inducing point that a sparse process searches its hyperparameters on at first.
 _SEARCH_ROWS = 50
+#: Gain of an iteration, as a share of the value, below which the search stops: a sparse process
+#: errs by more anyway.
+_EXACT_GAIN, _SPARSE_GAIN = 1e-7, 1e-5
 
 
 class GPOR(ThresholdModelMixin, BaseEstimator):
@@ -286,8 +289,11 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         return maximum
 
     def _maximise(self, objective: EvidenceObjective, starts: list[Vector]) -> Maximum:
+        tol = _EXACT_GAIN if objective.inducing is None else _SPARSE_GAIN
         bounds = objective.hyperparameters.bounds
-        return maximise(objective.value_and_gradient, starts, bounds, self.optimizer, self.max_iter)
+        return maximise(
+            objective.value_and_gradient, starts, bounds, self.optimizer, self.max_iter, tol
+        )
 
     def _store(self, data: OrdinalData, observed: Codes, learned: Hyperparameters) -> None:
         self.kernel_ = learned.kernel
