@@ -45,9 +45,9 @@ _TOLERANCE = 1e-6
 _SEARCH_TOLERANCE = 1e-4
 #: Rows per inducing point that a sparse process searches its hyperparameters on at first.
 _SEARCH_ROWS = 50
-#: Gain of an iteration, as a share of the value, below which the search stops: a sparse process
-#: errs by more anyway.
-_EXACT_GAIN, _SPARSE_GAIN = 1e-7, 1e-5
+#: Gain of an iteration, as a share of the value, below which the search stops: at least the first,
+#: and the second for every row, as more rows make long valleys and leave less to gain.
+_LEAST_GAIN, _GAIN_PER_ROW = 1e-7, 1e-10
 
 
 class GPOR(ThresholdModelMixin, BaseEstimator):
@@ -289,7 +289,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         return maximum
 
     def _maximise(self, objective: EvidenceObjective, starts: list[Vector]) -> Maximum:
-        tol = _EXACT_GAIN if objective.inducing is None else _SPARSE_GAIN
+        tol = max(_LEAST_GAIN, _GAIN_PER_ROW * len(objective.codes))
         bounds = objective.hyperparameters.bounds
         return maximise(
             objective.value_and_gradient, starts, bounds, self.optimizer, self.max_iter, tol
