@@ -159,6 +159,7 @@ def solve_ep(
     """
     propagation = _Propagation(prior, likelihood)
     sweep, n_iter = _together(propagation, propagation.first_sweep(start), tol, max_iter, patience)
+    # One by one needs the posterior covariance in full, which a sparse prior is there to avoid.
     if sweep.residual > tol and isinstance(prior, DensePrior):
         best = sweep.sites, sweep.residual
         # A factor is as large as the prior, and the passes need room.
