@@ -23,7 +23,7 @@ _GRADIENT_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Maximum:
-    """Best point found, and its value as the search saw it."""
+    """Best point found, and its value as the search saw it; NaN where there was no search."""
 
     theta: Vector
     value: float
@@ -61,17 +61,18 @@ def projected_norm(theta: Vector, gradient: Vector, bounds: Matrix) -> float:
 def _lbfgs(
     objective: ValueAndGradient, start: Vector, bounds: Matrix, max_iter: int, tol: float
 ) -> Maximum:
-    seen = []
+    worst: float | None = None
 
     def negative(theta: Vector) -> tuple[float, Vector]:
+        nonlocal worst
         try:
             value, gradient = objective(theta)
         except np.linalg.LinAlgError:
             # Past the start, hyperparameters that defy arithmetic are only worse than the others.
-            if not seen:
+            if worst is None:
                 raise
-            return max(seen) + 1e3 * (1.0 + abs(max(seen))), np.zeros(len(theta))
-        seen.append(-value)
+            return worst + 1e3 * (1.0 + abs(worst)), np.zeros(len(theta))
+        worst = -value if worst is None else max(worst, -value)
         return -value, -gradient
 
     result = minimize(

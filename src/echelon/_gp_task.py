@@ -145,10 +145,16 @@ def gather_rows(
     # Both may differ by rounding where there is no noise.
     if not np.isclose(kernel.diag(one)[0], kernel(one, one)[0, 0], rtol=1e-9, atol=0.0):
         return X, codes, weights
+    first, mass = _distinct(np.column_stack([X, codes]), weights)
+    return X[first], codes[first], mass
+
+
+def _distinct(rows: Matrix, weights: Vector) -> tuple[npt.NDArray[np.intp], Vector]:
+    """Where each distinct row stands first, in ascending order of rows, and its total weight."""
     # Infinity is no input, so it can stand for a missing entry, which equals nothing.
-    keys = np.column_stack([np.where(np.isnan(X), np.inf, X), codes])
+    keys = np.where(np.isnan(rows), np.inf, rows)
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return X[first], codes[first], np.bincount(place.ravel(), weights)
+    return first, np.bincount(place.ravel(), weights)
 
 
 def suitable_threads(objective: EvidenceObjective) -> threadpool_limits:
@@ -160,9 +166,8 @@ def choose_inducing(
     X: Matrix, weights: Vector, n_inducing: int, rng: np.random.RandomState
 ) -> Matrix:
     """Centres of weighted k-means, or rows drawn by weight where entries are missing."""
-    keys = np.where(np.isnan(X), np.inf, X)
-    _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    distinct, mass = X[first], np.bincount(place.ravel(), weights)
+    first, mass = _distinct(X, weights)
+    distinct = X[first]
     if len(distinct) <= n_inducing:
         return distinct
     if np.isnan(X).any():
@@ -184,13 +189,14 @@ def find_trouble(
 ) -> list[str]:
     """Sentences about what a fit should be warned of."""
     found = []
-    if _hidden_inputs(objective, maximum, evidence):
-        deviations = objective.X.std(axis=0)
-        found.append(
-            "The evidence is no better than that of the classes' shares without any inputs, "
-            f"whose columns have standard deviations from {deviations.min():.2g} to "
-            f"{deviations.max():.2g}; scale them, for instance by StandardScaler."
-        )
+    if _learned_nothing(objective, maximum, evidence):
+        deviations = _deviations(objective.X, objective.weights)
+        if deviations.min() < 1.0 / _FAR or deviations.max() > _FAR:
+            found.append(
+                "The evidence is no better than that of the classes' shares without any inputs, "
+                f"whose columns have standard deviations from {deviations.min():.2g} to "
+                f"{deviations.max():.2g}; scale them, for instance by StandardScaler."
+            )
     if not maximum.converged:
         found.append(
             f"The search for hyperparameters stopped after {maximum.n_iter} iterations with a "
@@ -205,17 +211,14 @@ def find_trouble(
     return found
 
 
-def _hidden_inputs(objective: EvidenceObjective, maximum: Maximum, evidence: Evidence) -> bool:
-    """Whether columns far from unit scale may have hidden all structure from the search."""
+def _learned_nothing(objective: EvidenceObjective, maximum: Maximum, evidence: Evidence) -> bool:
+    """Whether a stationary kernel explains no more than the shares of the classes do."""
     kernel = objective.hyperparameters.with_theta(maximum.theta).kernel
     if objective.criterion == "bound" or not kernel.is_stationary():
         return False
-    deviations = objective.X.std(axis=0)
-    varying = deviations[deviations > 0.0]
     mass = np.bincount(objective.codes, objective.weights)
     shares = float(mass @ np.log(mass / mass.sum()))
-    far = bool(((varying < 1.0 / _FAR) | (varying > _FAR)).any())
-    return far and evidence.log_evidence <= shares + _GAIN
+    return evidence.log_evidence <= shares + _GAIN
 
 
 def _first_thresholds(thresholds: Any, observed: Codes, n_classes: int) -> Vector:

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._gp_contraction import covariance, relevance
 from ._gp_objective import EvidenceObjective, Hyperparameters, random_theta
-from ._gp_prediction import make_predictor
 from ._gp_search import Maximum, maximise, projected_norm
 from ._gp_task import (
     accepts_missing,
@@ -33,6 +32,7 @@ from .ordinal.gaussian_intervals import predictive_probabilities
 from .ordinal.labels import Codes
 from .ordinal.likelihoods import get_link
 from .ordinal.thresholds import all_levels
+from .solvers.gp_prediction import make_predictor
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -271,7 +271,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
     def _search(self, objective: EvidenceObjective, rng: np.random.RandomState) -> Maximum:
         first = objective.hyperparameters
         if self.optimizer is None:
-            return Maximum(first.theta, objective.value(first.theta), 0, True)
+            return Maximum(first.theta, np.nan, 0, True)
         starts = [first.theta]
         for _ in range(self.n_restarts_optimizer):
             starts.append(random_theta(first, self._codes_train, self._weights_train, rng))

@@ -32,6 +32,7 @@ from support.gaussian_process import (
 )
 
 from echelon import GPOR
+from echelon._gp_search import maximise
 from echelon.ordinal.costs import cost_matrix
 
 INFERENCES = {"laplace": laplace, "ep": expectation_propagation}
@@ -753,11 +754,20 @@ def test_what_gives_no_number_is_refused(params):
 
 
 def test_a_search_that_meets_an_impossible_covariance_goes_on():
-    X, y = ordinal_data(n=60, d=3, K=3, noise=0.2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = GPOR(DotProduct(), inference="laplace").fit(1e7 * X, y)
-    assert np.isfinite(model.log_marginal_likelihood_value_)
+    met = []
+
+    def objective(theta):
+        if theta[0] > 0.5:
+            met.append(theta[0])
+            raise np.linalg.LinAlgError
+        return -50.0 * float((theta[0] - 0.4) ** 2), -100.0 * (theta - 0.4)
+
+    bounds = np.array([[-10.0, 10.0]])
+    options = {"optimizer": "fmin_l_bfgs_b", "max_iter": 100, "tol": 1e-12}
+    found = maximise(objective, [np.array([-0.4])], bounds, **options)
+    assert met and found.theta[0] == pytest.approx(0.4, abs=1e-4)
+    with pytest.raises(np.linalg.LinAlgError):
+        maximise(objective, [np.array([0.6])], bounds, **options)
 
 
 def test_weights_over_orders_of_magnitude_with_logistic_noise():

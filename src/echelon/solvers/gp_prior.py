@@ -106,12 +106,6 @@ class DenseFactor:
         solved = cho_solve((self.lower, True), inner, check_finite=False)
         return np.asarray(rest + self.root * solved)
 
-    def whiten(self, values: Matrix) -> Matrix:
-        """H·values with HᵀH = R."""
-        root = self.root if values.ndim == 1 else self.root[:, None]
-        scaled = solve_triangular(self.lower, root * values, lower=True, check_finite=False)
-        return np.asarray(scaled)
-
     def posterior_variances(self) -> Vector:
         """Diagonal of A, from the diagonal of B⁻¹: A_ii = (1 − B⁻¹_ii)/T_i."""
         inverse, _ = dtrtri(self.lower, lower=1)
@@ -127,7 +121,7 @@ class DenseFactor:
 
     def posterior_covariance(self) -> Matrix:
         """A in full."""
-        half = self.whiten(self.prior.covariance)
+        half = whiten(self.lower, self.root, self.prior.covariance)
         explained = half.T @ half
         return np.subtract(self.prior.covariance, explained, out=explained)
 
@@ -138,7 +132,7 @@ class DenseFactor:
         chosen = np.flatnonzero(small)
         for start in range(0, len(chosen), _COLUMNS):
             columns = chosen[start : start + _COLUMNS]
-            half = self.whiten(self.prior.covariance[:, columns])
+            half = whiten(self.lower, self.root, self.prior.covariance[:, columns])
             variances[columns] = prior[columns] - np.einsum("ij,ij->j", half, half)
         return np.clip(variances, 0.0, prior)
 
@@ -214,6 +208,12 @@ class SparseFactor:
         shrunk = self.shrink * values
         inner = cho_solve((self.lower, True), self.prior.V @ shrunk)
         return np.asarray(shrunk - self.E * (inner @ self.prior.V))
+
+
+def whiten(lower: Matrix, root: Vector, values: Matrix) -> Matrix:
+    """H·values with HᵀH = R, from the Cholesky factor of B and the square roots of T."""
+    scaled = root[:, None] * values
+    return np.asarray(solve_triangular(lower, scaled, lower=True, check_finite=False))
 
 
 def add_outer(target: Matrix, left: Vector, right: Vector, factor: float) -> Matrix:

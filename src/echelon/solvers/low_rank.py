@@ -17,11 +17,11 @@ _LEAST_RIDGE = 1e-10
 
 
 class LowRankResult(NamedTuple):
-    """The approximation U = offset + scores · components, whose components are orthonormal rows.
+    """The approximation U = offset + scores · components, whose components are orthogonal rows.
 
-    `objectives` are the values Σ W (X − U)² that the steps reached, never rising. `movement` is
-    how far the last step moved from where it started, relative to the length of U; 0 at a fixed
-    point of the steps.
+    A component has unit length, or zero where there is nothing left to approximate. `objectives`
+    are the values Σ W (X − U)² that the steps reached, never rising. `movement` is how far the last
+    step moved from where it started, relative to the length of U; 0 at a fixed point of the steps.
     """
 
     offset: Array

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import cho_solve
 
-from .solvers.gp_evidence import Evidence
-from .solvers.gp_prior import DenseFactor
+from .gp_evidence import Evidence
+from .gp_prior import DenseFactor, SparseFactor, whiten
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -40,9 +40,7 @@ class DensePredictor:
 
     def explained(self, cross: Matrix) -> Vector:
         """How much the data take from the prior variance."""
-        half = solve_triangular(
-            self.lower, self.root[:, None] * cross, lower=True, check_finite=False
-        )
+        half = whiten(self.lower, self.root, cross)
         return np.asarray(np.einsum("ij,ij->j", half, half))
 
 
@@ -64,9 +62,10 @@ class SparsePredictor:
 
 def make_predictor(evidence: Evidence) -> Predictor:
     """Keep what prediction needs of a posterior."""
-    factor: Any = evidence.factor
+    factor = evidence.factor
     if isinstance(factor, DenseFactor):
         return DensePredictor(evidence.a, factor.root, factor.lower)
+    assert isinstance(factor, SparseFactor)
     prior, C = factor.prior, factor.lower
     # VR = C⁻¹VE and VRVᵀ = I − C⁻¹.
     response = np.eye(len(C)) - cho_solve((C, True), np.eye(len(C)))
