@@ -14,7 +14,11 @@ NOT_METRICS = (
     "corrected_resampled_t_test", "cost_scorer", "friedman_test", "get_scorer",
     "nemenyi_critical_difference", "nemenyi_test", "scorer_names",
 )  # fmt: skip
-ON_LABELS = tuple(sorted({*metrics.__all__} - {*ON_PROBABILITIES, *ON_SCORES, *NOT_METRICS}))
+# These take scores and queries instead of labels on a scale, and have tests of their own.
+OF_RANKINGS = tuple(metrics.ranking.__all__)
+ON_LABELS = tuple(
+    sorted({*metrics.__all__} - {*ON_PROBABILITIES, *ON_SCORES, *NOT_METRICS, *OF_RANKINGS})
+)
 
 
 class Case:

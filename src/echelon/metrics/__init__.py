@@ -1,10 +1,14 @@
-"""Metrics of ordered labels, and scorers for scikit-learn's model selection.
+"""Metrics of ordered labels and of rankings, and scorers for scikit-learn's model selection.
 
-Every metric takes labels of any ordered type and two keyword arguments: ``classes``, the labels
-from lowest to highest, and ``sample_weight``, in which an integer weight equals repeated rows.
-Importing this package makes the scorers' names known to scikit-learn.
+Every metric of labels takes labels of any ordered type and two keyword arguments: ``classes``, the
+labels from lowest to highest, and ``sample_weight``, in which an integer weight equals repeated
+rows. Metrics of rankings take scores and queries, see `echelon.metrics.ranking`; bounds on the
+error of rankers are in `echelon.metrics.bounds`. Importing this package makes the scorers' names
+known to scikit-learn.
 """
 
+from . import bounds as bounds
+from . import ranking as _ranking
 from . import scorers as _scorers
 from .agreement import linear_weighted_kappa, quadratic_weighted_kappa, weighted_kappa
 from .association import concordance_index, kendall_tau_b, spearman_correlation
@@ -18,6 +22,8 @@ from .error import (
     zero_one_error,
 )
 from .probability import ordinal_log_loss, ranked_probability_score
+from .ranking import *  # noqa: F403 - listed there
+from .ranking.scorers import ranking_scorers as _ranking_scorers
 from .ranks import (
     FriedmanResult,
     NemenyiResult,
@@ -59,6 +65,7 @@ __all__ = [
     "weighted_kappa",
     "within_one_accuracy",
     "zero_one_error",
+    *_ranking.__all__,
 ]
 
-_register(_scorers._SCORERS)
+_register({**_scorers._SCORERS, **_ranking_scorers()})

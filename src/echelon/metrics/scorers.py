@@ -23,6 +23,7 @@ from .error import (
     zero_one_error,
 )
 from .probability import ordinal_log_loss, ranked_probability_score
+from .ranking.scorers import RankingScorer, get_ranking_scorer, is_ranking_scorer_name
 
 _LATENT = ("predict_latent", "decision_function", "predict")
 
@@ -191,7 +192,7 @@ def scorer_names() -> list[str]:
     return sorted(_SCORERS)
 
 
-def get_scorer(name: str, *, classes: Any = None) -> OrdinalScorer:
+def get_scorer(name: str, *, classes: Any = None) -> OrdinalScorer | RankingScorer:
     """Scorer by name, for ``scoring=`` in scikit-learn.
 
     After ``import echelon.metrics`` scikit-learn knows the names too, so that a plain string does
@@ -200,13 +201,14 @@ def get_scorer(name: str, *, classes: Any = None) -> OrdinalScorer:
     Parameters
     ----------
     name : str
-        One of `scorer_names`; those that start with ``neg_`` are negated errors.
+        One of `scorer_names`; those that start with ``neg_`` are negated errors. Names of ranking
+        scorers, such as "ndcg@5", are known too, see `get_ranking_scorer`.
     classes : sequence, optional
         The labels from lowest to highest, for estimators that do not know the order of text labels.
 
     Returns
     -------
-    scorer : OrdinalScorer
+    scorer : OrdinalScorer or RankingScorer
 
     Examples
     --------
@@ -217,6 +219,8 @@ def get_scorer(name: str, *, classes: Any = None) -> OrdinalScorer:
     >>> scorer(model, [[0], [3]], ["ace", "ace"])
     -1.0
     """
+    if is_ranking_scorer_name(name):
+        return get_ranking_scorer(name)
     if name not in _SCORERS:
         raise ValueError(f"name must be one of {', '.join(scorer_names())}; found {name!r}.")
     scorer = copy.deepcopy(_SCORERS[name])

@@ -1,0 +1,291 @@
+"""Misranking in which some pairs matter more than others: L_ω of [MRT18], (10.36).
+
+A pair of rows at the ranks i and j of the target weighs ω(i, j). Rank 1 is the best, and rows with
+equal labels share the best of their ranks, so that no pair of them ever counts. The theory of
+section 10.6 holds for an ω that is symmetric, grows as ranks move apart and obeys the triangle
+inequality; an ω of the caller's is checked for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ordinal.arrays import read_numbers, require_count
+from ...pairs.preference_panel import ROUNDING
+from .emphasis_axioms import Emphasis, as_function, check_emphasis
+from .misranking import pair_rows, query_pairs, tie_error
+from .queries import QueryRows, Vector, order_within, read_label_column
+from .summary import QueryScores, is_loss, query_metric, settled
+
+Ranks = npt.NDArray[np.intp]
+Matrix = npt.NDArray[np.float64]
+
+EMPHASES = ("uniform", "top_k", "auc", "k_partite")
+
+# Pairs that are listed at a time.
+_BLOCK = 1 << 20
+
+
+@is_loss
+@query_metric
+def weighted_misranking(
+    y_true: Any,
+    y_score: Any,
+    *,
+    omega: str | Emphasis | npt.ArrayLike = "uniform",
+    k: int | None = None,
+    qid: Any = None,
+    query_weight: Any = None,
+    ties: str = "half",
+    empty: str | float = "skip",
+    check: bool = True,
+) -> QueryScores:
+    """Weighted disagreement L_ω between the order of the scores and that of the labels, (10.36).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels, higher is better. For a target ranking σ*, pass −σ*.
+    y_score : array-like of shape (n,)
+        Scores, higher is ranked higher.
+    omega : str, callable or array-like, default="uniform"
+        "uniform": every pair weighs one, (10.23). "top_k": a pair weighs one if a row of it is
+        among the first `k` of the target. "auc": n(n−1)/(2·m⁺·m⁻), for two labels, which makes the
+        loss 1 − AUC. "k_partite": n(n−1)/(2P) with P the number of pairs with different labels,
+        for any number of labels (exercise 10.10). A callable ω(i, j) takes two arrays of ranks
+        that broadcast; an array holds ω(i, j) in row i−1 and column j−1.
+    k : int, optional
+        For "top_k" only, and required there.
+    qid : sequence of shape (n,), optional
+        Query of each row. Ranks are those within the query, and losses of queries are averaged.
+    query_weight : mapping or array-like, optional
+        Weight of each query in the average, by id, in the order of first rows, or once per row.
+    ties : {"half", "error", "correct"}, default="half"
+        What a pair with equal scores is.
+    empty : "skip" or float, default="skip"
+        Whether a query of one row, or for "auc" and "k_partite" one with equal labels throughout,
+        is left out, or the loss it gets.
+    check : bool, default=True
+        Whether to check the axioms of an ω of the caller's, see `check_emphasis`.
+
+    Returns
+    -------
+    loss : float
+        NaN, without a warning, if nothing is left to average.
+
+    Notes
+    -----
+    O(n log n) for the named ω: rows below the first k of the target are all in a tie there. An ω
+    of the caller's costs O(n²) time per query and bounded memory.
+
+    Examples
+    --------
+    >>> weighted_misranking([4, 3, 2, 1], [1.0, 4.0, 2.0, 3.0]).__round__(12)
+    0.666666666667
+    >>> weighted_misranking([1, 1, 0, 0], [4.0, 2.0, 3.0, 1.0], omega="auc")
+    0.25
+    >>> weighted_misranking([4, 3, 2, 1], [4, 1, 3, 2], omega=lambda i, j: abs(i - j))
+    0.5
+    """
+    view = pair_rows(y_true, y_score, qid, None, query_weight)
+    tie_error(ties)
+    if isinstance(omega, str):
+        parts, wholes = _named_sums(view, omega, k, ties)
+    else:
+        _refuse_k(omega, k)
+        parts, wholes = _own_sums(view, omega, ties, check), _all_pairs(view)
+    # An ω above one may give a loss above one.
+    return settled(view, parts, wholes, empty, most=math.inf)
+
+
+def preference_loss(
+    y_true: Any,
+    preference: Any,
+    *,
+    omega: str | Emphasis | npt.ArrayLike = "uniform",
+    k: int | None = None,
+    check: bool = True,
+) -> float:
+    """Loss (10.24) of a preference function on one set of items, with the weights of (10.36).
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels, higher is better. For a target ranking σ*, pass −σ*.
+    preference : array-like of shape (n, n), or callable
+        h(u, v) from 0 to 1, how much u is preferred to v, with h(u, v) + h(v, u) = 1: a matrix, or
+        a function of two arrays of rows. The function is asked once for each pair of different
+        labels, in blocks.
+    omega, k, check
+        As in `weighted_misranking`. For a matrix, `check` also covers the sum of h(u, v) and
+        h(v, u).
+
+    Returns
+    -------
+    loss : float
+        NaN, without a warning, for a single item, or for "auc" and "k_partite" if all labels are
+        equal.
+
+    Examples
+    --------
+    >>> cycle = [[0.5, 1, 0], [0, 0.5, 1], [1, 0, 0.5]]
+    >>> preference_loss([3, 2, 1], cycle).__round__(12)
+    0.333333333333
+    """
+    labels = read_label_column(y_true)
+    n = len(labels)
+    ask = _preference_function(preference, n, check)
+    if n < 2:
+        return math.nan
+    ranks = _target_ranks(labels, np.array([0, n]))
+    if isinstance(omega, str):
+        weight = _named_emphasis(labels, omega, k)
+    else:
+        _refuse_k(omega, k)
+        weight = _own_emphasis(omega, n, check)
+    if weight is None:
+        return math.nan
+    total = 0.0
+    for worse, better in _misrankable(ranks):
+        weights = weight(ranks[better], ranks[worse])
+        total += float(weights @ _probabilities(ask(worse, better), len(worse)))
+    return 2.0 * total / (n * (n - 1))
+
+
+def _named_sums(view: QueryRows, omega: str, k: int | None, ties: str) -> tuple[Vector, Vector]:
+    """Weight of the errors and the whole of each query, for a named ω."""
+    _check_name(omega, k)
+    if omega == "auc":
+        _refuse_levels(view.relevance)
+    if omega == "top_k":
+        # Below the first k the target is one tie.
+        outside = _target_ranks(view.relevance, view.starts) > k
+        labels = np.where(outside, -np.inf, view.relevance)
+        return query_pairs(view, labels).errors(ties), _all_pairs(view)
+    pairs = query_pairs(view)
+    whole = pairs.total if omega in ("auc", "k_partite") else _all_pairs(view)
+    return pairs.errors(ties), whole
+
+
+def _own_sums(view: QueryRows, omega: Emphasis | npt.ArrayLike, ties: str, check: bool) -> Vector:
+    """Weight of the errors of each query, for an ω of the caller's."""
+    weight = _own_emphasis(omega, int(view.sizes.max()), check)
+    ranks = _target_ranks(view.relevance, view.starts)
+    sums = np.zeros(len(view.ids))
+    for q, (first, last) in enumerate(pairwise(view.starts)):
+        scores, places = view.scores[first:last], ranks[first:last]
+        for worse, better in _misrankable(places):
+            tied = tie_error(ties) * (scores[worse] == scores[better])
+            errors = (scores[worse] > scores[better]) + tied
+            sums[q] += weight(places[better], places[worse]) @ errors
+    return sums
+
+
+def _misrankable(ranks: Ranks) -> Any:
+    """All pairs of positions (worse, better) in the target, in blocks."""
+    order = np.argsort(ranks, kind="stable")
+    ahead = np.searchsorted(ranks[order], ranks[order])
+    ends = np.searchsorted(np.cumsum(ahead), np.arange(_BLOCK, ahead.sum() + _BLOCK, _BLOCK))
+    bounds = np.r_[0, ends + 1]
+    for first, last in pairwise(bounds):
+        counts = ahead[first:last]
+        worse = np.repeat(order[first:last], counts)
+        starts = np.repeat(np.cumsum(counts) - counts, counts)
+        yield worse, order[np.arange(len(worse)) - starts]
+
+
+def _target_ranks(labels: Vector, starts: Ranks) -> Ranks:
+    """Rank of each row in its query, the highest label first; equal labels share the best rank."""
+    order = order_within(-labels, starts)
+    places = np.arange(len(order))
+    fresh = np.r_[True, labels[order][1:] != labels[order][:-1]]
+    fresh[starts[:-1]] = True
+    first_of_level = np.maximum.accumulate(np.where(fresh, places, 0))
+    ranks = np.empty(len(order), dtype=np.intp)
+    ranks[order] = first_of_level - np.repeat(starts[:-1], np.diff(starts)) + 1
+    return ranks
+
+
+def _all_pairs(view: QueryRows) -> Vector:
+    return 0.5 * view.sizes * (view.sizes - 1.0)
+
+
+def _named_emphasis(
+    labels: Vector, omega: str, k: int | None
+) -> Callable[[Ranks, Ranks], Matrix] | None:
+    """ω of a pair of different labels of one query; None where it is not defined."""
+    _check_name(omega, k)
+    if omega == "top_k":
+        return lambda i, j: (np.minimum(i, j) <= k).astype(np.float64)
+    if omega == "uniform":
+        return lambda i, j: np.ones(len(i))
+    if omega == "auc":
+        _refuse_levels(labels)
+    sizes = np.unique(labels, return_counts=True)[1]
+    n = len(labels)
+    n_pairs = (n * n - int(sizes @ sizes)) / 2
+    if not n_pairs:
+        return None
+    return lambda i, j: np.full(len(i), n * (n - 1) / (2 * n_pairs))
+
+
+def _own_emphasis(
+    omega: Emphasis | npt.ArrayLike, n: int, check: bool
+) -> Callable[[Ranks, Ranks], Matrix]:
+    if check:
+        check_emphasis(omega, n)
+    return as_function(omega, n)
+
+
+def _preference_function(
+    preference: Any, n: int, check: bool
+) -> Callable[[Ranks, Ranks], npt.ArrayLike]:
+    if callable(preference):
+        return preference
+    h = read_numbers(preference, "preference")
+    if h.shape != (n, n):
+        raise ValueError(f"preference must have shape ({n}, {n}); found {h.shape}.")
+    off = ~np.eye(n, dtype=bool)
+    if check and not np.allclose((h + h.T)[off], 1.0, rtol=0.0, atol=ROUNDING):
+        raise ValueError(
+            "preference must have h(u, v) + h(v, u) = 1; found a pair where it is not."
+        )
+    return lambda u, v: h[u, v]
+
+
+def _probabilities(values: npt.ArrayLike, n: int) -> Vector:
+    h = read_numbers(values, "preference")
+    if h.shape != (n,) or not ((h >= 0) & (h <= 1)).all():
+        raise ValueError(
+            "preference must give a number from 0 to 1 for each pair; found "
+            f"{'shape ' + str(h.shape) if h.shape != (n,) else 'one outside'}."
+        )
+    return h
+
+
+def _check_name(omega: str, k: int | None) -> None:
+    if omega not in EMPHASES:
+        raise ValueError(
+            f"omega must be one of {EMPHASES}, a callable or a matrix; found {omega!r}."
+        )
+    if omega == "top_k":
+        require_count("k", k)
+    else:
+        _refuse_k(omega, k)
+
+
+def _refuse_k(omega: Any, k: int | None) -> None:
+    if k is not None:
+        raise ValueError(f"k is for omega='top_k' only; found k={k!r}.")
+
+
+def _refuse_levels(labels: Vector) -> None:
+    n_labels = len(np.unique(labels))
+    if n_labels > 2:
+        raise ValueError(f"omega='auc' needs at most two labels; found {n_labels}.")

@@ -1,0 +1,153 @@
+"""What a label is worth, and how much of it a position keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ordinal.arrays import read_numbers
+from .queries import Codes, Vector
+
+Gain = str | Callable[[Vector], Any] | Mapping[float, float] | Sequence[float]
+Discount = str | Callable[[Vector], Any]
+
+
+def gains_of(relevance: Vector, gain: Gain) -> Vector:
+    """Gain of each row.
+
+    Parameters
+    ----------
+    relevance : ndarray of shape (n,)
+    gain : {"linear", "exponential"}, callable, mapping or sequence
+        The label itself; 2^label − 1; a function of an array of labels; a gain by label; or the
+        gains of labels 0, 1, 2 and so on.
+
+    Returns
+    -------
+    gains : ndarray of shape (n,)
+        Finite, none negative.
+
+    Examples
+    --------
+    >>> gains_of(np.array([0.0, 1.0, 3.0]), "exponential")
+    array([0., 1., 7.])
+    """
+    if isinstance(gain, str):
+        gains = _named_gain(relevance, gain)
+    elif callable(gain):
+        gains = read_numbers(gain(relevance), "gain")
+        if gains.shape != relevance.shape:
+            raise ValueError(
+                f"gain must return one number per label; found shape {gains.shape} for "
+                f"{len(relevance)} labels."
+            )
+    else:
+        gains = _tabled_gain(relevance, gain)
+    _check_gains(gains, relevance)
+    return gains
+
+
+def discounts_of(positions: int, k: int | None, discount: Discount) -> Vector:
+    """Factor of the gain at positions 1, 2, … , 0 behind position k.
+
+    Parameters
+    ----------
+    positions : int
+        How many.
+    k : int, optional
+    discount : {"log2", "letor", "reciprocal"} or callable
+        1/log2(1 + p); 1 at p = 1 and 1/log2(p) behind it, which leaves p = 2 undiscounted too; 1/p;
+        or a function of an array of positions from 1, which must not rise.
+
+    Returns
+    -------
+    factors : ndarray of shape (positions,)
+
+    Examples
+    --------
+    >>> discounts_of(4, 3, "reciprocal").round(2)
+    array([1.  , 0.5 , 0.33, 0.  ])
+    """
+    p = np.arange(1.0, positions + 1.0)
+    if callable(discount):
+        factors = read_numbers(discount(p), "discount")
+        _check_discounts(factors, p)
+    elif discount == "log2":
+        factors = 1.0 / np.log2(1.0 + p)
+    elif discount == "letor":
+        factors = 1.0 / np.log2(np.maximum(p, 2.0))
+    elif discount == "reciprocal":
+        factors = 1.0 / p
+    else:
+        raise ValueError(
+            "discount must be 'log2', 'letor', 'reciprocal' or a function of positions; found "
+            f"{discount!r}."
+        )
+    return np.where(within(positions, k), factors, 0.0)
+
+
+def within(positions: int, k: int | None) -> Vector:
+    """Ones at positions 1 … k and zeros behind."""
+    factors = np.ones(positions)
+    if k is not None:
+        factors[k:] = 0.0
+    return factors
+
+
+def _named_gain(relevance: Vector, gain: str) -> Vector:
+    if gain not in ("linear", "exponential"):
+        raise ValueError(
+            "gain must be 'linear', 'exponential', a function of labels or a table; found "
+            f"{gain!r}."
+        )
+    if relevance.min() < 0:
+        raise ValueError(
+            f"y_true must not be negative with gain={gain!r}; found {relevance.min():g}."
+        )
+    if gain == "linear":
+        return relevance
+    with np.errstate(over="ignore"):
+        return np.exp2(relevance) - 1.0
+
+
+def _tabled_gain(relevance: Vector, gain: Any) -> Vector:
+    if isinstance(gain, Mapping):
+        labels, gains = read_numbers([*gain], "gain"), read_numbers([*gain.values()], "gain")
+    else:
+        gains = read_numbers(gain, "gain")
+        if gains.ndim != 1:
+            raise ValueError(f"gain must be one column of numbers; found shape {gains.shape}.")
+        labels = np.arange(float(len(gains)))
+    order: Codes = np.argsort(labels)
+    at = np.minimum(np.searchsorted(labels[order], relevance), max(len(labels) - 1, 0))
+    unknown = np.ones(len(relevance), bool) if not len(labels) else labels[order][at] != relevance
+    if unknown.any():
+        raise ValueError(
+            f"gain must name every label of y_true; found none for {relevance[unknown][0]:g}."
+        )
+    return gains[order][at]
+
+
+def _check_gains(gains: Vector, relevance: Vector) -> None:
+    bad = ~np.isfinite(gains) | (gains < 0)
+    if bad.any():
+        raise ValueError(
+            "gains must be finite numbers, none negative; found "
+            f"{gains[bad][0]:g} for label {relevance[bad][0]:g}."
+        )
+
+
+def _check_discounts(factors: Vector, p: Vector) -> None:
+    if factors.shape != p.shape or not np.isfinite(factors).all() or (factors < 0).any():
+        raise ValueError(
+            f"discount must return a finite number, not negative, for each of {len(p)} positions; "
+            f"found shape {factors.shape}"
+            f"{'' if factors.shape != p.shape else ' with a negative or infinite entry'}."
+        )
+    if (np.diff(factors) > 0).any():
+        raise ValueError(
+            "discount must not rise from a position to the next, or the ideal order would not be "
+            "that of falling gains; found one that does."
+        )

@@ -1,0 +1,182 @@
+"""Scores of single queries, their mean, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ..._choices import require_choice
+from ...ordinal.arrays import require_count
+from .queries import QueryRows, Vector
+
+#: Numbers drawn at a time when queries are resampled or signs flipped.
+_BLOCK = 1 << 21
+
+
+@dataclass(frozen=True)
+class QueryScores:
+    """A metric query by query.
+
+    Parameters
+    ----------
+    ids : tuple
+        The queries, by first appearance.
+    values : ndarray of shape (Q,)
+        NaN where the metric is undefined.
+    weights : ndarray of shape (Q,)
+
+    Examples
+    --------
+    >>> scores = QueryScores(("a", "b"), np.array([1.0, 0.5]), np.array([1.0, 3.0]))
+    >>> scores.mean()
+    0.625
+    """
+
+    ids: tuple[Any, ...]
+    values: Vector
+    weights: Vector
+
+    def mean(self) -> float:
+        """Weighted mean; NaN if a value is, or if there is no query."""
+        return weighted_mean(self.values, self.weights)
+
+    def standard_error(self) -> float:
+        """Of the mean, with queries as the sample; NaN for a single one.
+
+        Notes
+        -----
+        √(Q/(Q − 1)·Σ w²(v − v̄)²) / Σ w, which for equal weights is s/√Q.
+        """
+        return standard_error(self.values, self.weights)
+
+    def confidence_interval(
+        self,
+        level: float = 0.95,
+        *,
+        method: str = "t",
+        n_resamples: int = 9999,
+        random_state: Any = 0,
+    ) -> tuple[float, float]:
+        """Interval for the mean over queries like these.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+        method : {"t", "bootstrap"}, default="t"
+            By Student's t with Q − 1 degrees of freedom, or percentiles over resampled queries.
+        n_resamples : int, default=9999
+        random_state : int or Generator, default=0
+
+        Returns
+        -------
+        low, high : float
+            NaN for fewer than two queries.
+        """
+        require_choice("method", method, ("t", "bootstrap"))
+        return mean_interval(self.values, self.weights, level, method, n_resamples, random_state)
+
+    def defined(self) -> QueryScores:
+        """The queries whose value is a number and whose weight is positive."""
+        kept = ~np.isnan(self.values) & (self.weights > 0)
+        ids = tuple(query for query, keep in zip(self.ids, kept, strict=True) if keep)
+        return QueryScores(ids, self.values[kept], self.weights[kept])
+
+
+def query_metric(values_of: Callable[..., Any]) -> Callable[..., float]:
+    """Make a metric, the mean over queries, from a function that returns `QueryScores`.
+
+    The function stays at hand as the metric's attribute ``by_query``.
+    """
+
+    @functools.wraps(values_of)
+    def metric(*args: Any, **kwargs: Any) -> float:
+        return values_of(*args, **kwargs).mean()
+
+    signature = inspect.signature(values_of)
+    metric.__signature__ = signature.replace(return_annotation="float")  # type: ignore[attr-defined]
+    metric.by_query = values_of  # type: ignore[attr-defined]
+    return metric
+
+
+def is_loss(metric: Callable[..., float]) -> Callable[..., float]:
+    """Mark a metric that falls with quality, so that scorers negate it."""
+    metric.greater_is_better = False  # type: ignore[attr-defined]
+    return metric
+
+
+def settled(
+    view: QueryRows, found: Vector, whole: Vector, empty: float | str, *, most: float = 1.0
+) -> QueryScores:
+    """Found over whole in each query, at most `most`; `empty` for a query without a whole."""
+    if isinstance(empty, str) and empty != "skip":
+        raise ValueError(f"empty must be a number or 'skip'; found {empty!r}.")
+    defined = whole > 0
+    fill = math.nan if isinstance(empty, str) else float(empty)
+    # Found and whole are sums of the same numbers in different orders: the rest is rounding.
+    share = np.minimum(found / np.where(defined, whole, 1.0), most)
+    values = np.where(defined, share, fill)
+    if not isinstance(empty, str) or defined.all():
+        return QueryScores(view.ids, values, view.query_weights)
+    ids = tuple(query for query, keep in zip(view.ids, defined, strict=True) if keep)
+    return QueryScores(ids, values[defined], view.query_weights[defined])
+
+
+def weighted_mean(values: Vector, weights: Vector) -> float:
+    """Mean over the queries of positive weight; NaN without one."""
+    total = weights.sum()
+    if total == 0:
+        return math.nan
+    counted = weights > 0
+    return float(np.average(values[counted], weights=weights[counted]))
+
+
+def standard_error(values: Vector, weights: Vector) -> float:
+    """Of the weighted mean, with queries as the sample; NaN for fewer than two."""
+    counted = weights > 0
+    v, w = values[counted], weights[counted]
+    if len(v) < 2:
+        return math.nan
+    w = w / w.sum()
+    spread = w * (v - np.average(v, weights=w))
+    return math.sqrt(len(v) / (len(v) - 1) * float(spread @ spread))
+
+
+def mean_interval(
+    values: Vector, weights: Vector, level: float, method: str, n_resamples: int, random_state: Any
+) -> tuple[float, float]:
+    """Confidence interval of the weighted mean by Student's t or the bootstrap."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must lie between 0 and 1; found {level!r}.")
+    require_count("n_resamples", n_resamples)
+    counted = weights > 0
+    v, w = values[counted], weights[counted]
+    if len(v) < 2 or np.isnan(v).any():
+        return math.nan, math.nan
+    if method == "t":
+        mean, error = weighted_mean(v, w), standard_error(v, w)
+        reach = float(stats.t.isf(0.5 * (1.0 - level), len(v) - 1)) * error
+        return mean - reach, mean + reach
+    rng = np.random.default_rng(random_state)
+    means = np.concatenate(
+        [
+            (w[drawn] * v[drawn]).sum(axis=1) / w[drawn].sum(axis=1)
+            for count in blocks(n_resamples, len(v))
+            for drawn in [rng.integers(len(v), size=(count, len(v)))]
+        ]
+    )
+    low, high = np.quantile(means, [0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+    return float(low), float(high)
+
+
+def blocks(repeats: int, size: int) -> Iterator[int]:
+    """Repeats cut into parts that hold a bounded number of numbers at a time."""
+    step = max(1, _BLOCK // size)
+    for first in range(0, repeats, step):
+        yield min(step, repeats - first)
