@@ -43,16 +43,16 @@ def know_all_levels(estimator: Any, n_classes: int) -> Any:
     return estimator
 
 
-def fit_weighted(model: Any, X: Any, target: Any, weights: Any) -> Any:
+def fit_weighted(model: Any, X: Any, target: Any, weights: Any, **params: Any) -> Any:
     """Fit with weights where there are any, and say so where the model cannot take them."""
     if weights is None:
-        return model.fit(X, target)
+        return model.fit(X, target, **params)
     if not has_fit_parameter(model, "sample_weight"):
         raise ValueError(
             f"{type(model).__name__} does not accept sample_weight, which these weights or this "
             "cost need; choose an estimator that does."
         )
-    return model.fit(X, target, sample_weight=weights)
+    return model.fit(X, target, sample_weight=weights, **params)
 
 
 def member_ranks(member: Any, X: Any, n_classes: int) -> Codes:

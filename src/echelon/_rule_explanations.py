@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._frames import make_frame
+from ._pair_explanations import PairExplanation, PairTerm, explanation
 from ._rule_html import table
 from ._rule_names import Naming
 from ._rule_objects import Rule
@@ -173,6 +174,18 @@ def explain_rows(
         label = naming.labels[code] if labels is None else labels[i]
         explanations.append(Explanation(score, label, parts, thresholds, naming))
     return explanations
+
+
+def explain_rule_pair(a: Explanation, b: Explanation) -> PairExplanation:
+    """Rules that one row satisfies and the other does not, with what each adds to a − b."""
+    covers = [{id(rule): (rule, added) for rule, added in part.parts} for part in (a, b)]
+    terms = [
+        PairTerm(rule.text(), sign * added, float(sign > 0), float(sign < 0))
+        for sign, own, other in ((1.0, covers[0], covers[1]), (-1.0, covers[1], covers[0]))
+        for key, (rule, added) in own.items()
+        if key not in other
+    ]
+    return explanation(float(a.score), float(b.score), terms)
 
 
 def _total(parts: Sequence[tuple[Rule, float]]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,7 @@ class StagedMixin(OrdinalClassifierMixin):
     def _check_rounds(self) -> None:
         require_count(self._most_rounds, getattr(self, self._most_rounds))
         require_positive(self._step_factor, getattr(self, self._step_factor))
-        if self.n_iter_no_change is None:
-            return
-        require_count("n_iter_no_change", self.n_iter_no_change)
-        if not 0.0 < self.validation_fraction < 1.0:
-            raise ValueError(
-                f"validation_fraction must lie between 0 and 1; found {self.validation_fraction!r}."
-            )
+        check_patience(self.n_iter_no_change, self.validation_fraction)
 
     def _hold_out(
         self, data: OrdinalData, rng: np.random.RandomState
@@ -89,9 +84,8 @@ class StagedMixin(OrdinalClassifierMixin):
 
     def _report(self, n_rounds: int, figures: str) -> None:
         most = getattr(self, self._most_rounds)
-        if self.verbose > 0 and n_rounds % max(1, most // 10) == 0:
-            name = type(self).__name__
-            print(f"{name}: round {n_rounds} of {most}, {figures}", flush=True)
+        if is_reported(n_rounds, most, self.verbose):
+            print_round(self, n_rounds, most, figures)
 
 
 class Patience:
@@ -125,6 +119,27 @@ class Patience:
         if cost < self.costs[self.best] - self._tol:
             self.best = len(self.costs) - 1
         return len(self.costs) - 1 - self.best >= self._most
+
+
+def check_patience(n_iter_no_change: Any, validation_fraction: Any) -> None:
+    """Refuse parameters of early stopping that make no sense."""
+    if n_iter_no_change is None:
+        return
+    require_count("n_iter_no_change", n_iter_no_change)
+    if not isinstance(validation_fraction, Real) or not 0.0 < float(validation_fraction) < 1.0:
+        raise ValueError(
+            f"validation_fraction must lie between 0 and 1; found {validation_fraction!r}."
+        )
+
+
+def is_reported(n_rounds: int, most: int, verbose: int) -> bool:
+    """Whether this round is one of about ten that are printed."""
+    return verbose > 0 and n_rounds % max(1, most // 10) == 0
+
+
+def print_round(model: Any, n_rounds: int, most: int, figures: str) -> None:
+    """Print what a round has brought."""
+    print(f"{type(model).__name__}: round {n_rounds} of {most}, {figures}", flush=True)
 
 
 def take_rows(data: OrdinalData, rows: Codes | None) -> OrdinalData:

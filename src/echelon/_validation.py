@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_consistent_length, column_or_1d, get_tags
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
 from .ordinal.arrays import check_weights
@@ -23,6 +24,8 @@ from .ordinal.costs import (
 )
 from .ordinal.labels import Codes, OrdinalScale, read_scale
 from .ordinal.reduction import signed_weights
+from .ordinal.relevance import read_relevance
+from .pairs import PairSet
 
 
 @dataclass(frozen=True)
@@ -151,6 +154,135 @@ def class_factors(
     if not np.isfinite(factors).all() or (factors < 0).any():
         raise ValueError("class_weight must hold finite numbers that are not negative.")
     return factors
+
+
+@dataclass(frozen=True)
+class RankingData:
+    """Validated training data of a ranker: inputs, and which rows stand above which.
+
+    ``relevance`` (None without labels), ``qid`` and ``sample_weight`` are those of the rows, for
+    estimators that hold rows out.
+    """
+
+    X: Any
+    pairs: PairSet
+    relevance: npt.NDArray[np.float64] | None
+    qid: Any
+    sample_weight: npt.NDArray[np.float64]
+
+
+def validate_ranking_fit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    qid: Any = None,
+    sample_weight: Any = None,
+    pairs: Any = None,
+    pair_weight: Any = None,
+) -> RankingData:
+    """Check inputs, labels, queries, stated pairs and weights of a ranker's ``fit``.
+
+    Sets ``n_features_in_`` and ``feature_names_in_``; everything else is returned.
+    """
+    data = validate_ranking_chunk(
+        estimator,
+        X,
+        y,
+        qid=qid,
+        sample_weight=sample_weight,
+        pairs=pairs,
+        pair_weight=pair_weight,
+        first=True,
+    )
+    if data.pairs.n_pairs == 0:
+        n = data.pairs.n_items
+        raise ValueError(
+            f"There is no pair to rank among {n} sample{'s' if n > 1 else ''}: no query has two "
+            "rows of positive weight with different labels, and no pair of positive weight is "
+            "stated."
+        )
+    return data
+
+
+def validate_ranking_chunk(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    qid: Any,
+    sample_weight: Any,
+    pairs: Any,
+    pair_weight: Any,
+    first: bool,
+) -> RankingData:
+    """Check one of several chunks of a ranker's data, which may have no pair at all."""
+    if y is None and pairs is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None, and "
+            "no pairs are given."
+        )
+    if y is None and sample_weight is not None:
+        raise ValueError("sample_weight needs labels y; for stated pairs pass pair_weight.")
+    X = validate_chunk(estimator, X, first=first)
+    n = X.shape[0]
+    weights = check_weights(sample_weight, n)
+    relevance = None if y is None else read_relevance(one_column(y))
+    if relevance is not None:
+        check_consistent_length(X, relevance)
+    pair_set = _read_pairs(relevance, n, qid, weights, pairs, pair_weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = pair_set.total_weight
+    if pair_set.n_pairs and not 0.0 < total < np.inf:
+        raise ValueError(
+            "sample_weight and pair_weight must give all pairs together a positive and finite "
+            f"weight; found {total:g}."
+        )
+    return RankingData(X, pair_set, relevance, qid, weights)
+
+
+def _read_pairs(
+    relevance: npt.NDArray[np.float64] | None,
+    n: int,
+    qid: Any,
+    weights: npt.NDArray[np.float64],
+    pairs: Any,
+    pair_weight: Any,
+) -> PairSet:
+    if pairs is None and pair_weight is not None:
+        raise ValueError("pair_weight needs pairs; for labels pass sample_weight.")
+    result = PairSet(n)
+    if relevance is not None:
+        result = PairSet.from_labels(relevance, qid, weights)
+    elif qid is not None:
+        raise ValueError("qid needs labels y; stated pairs have no queries.")
+    if pairs is None:
+        return result
+    if not isinstance(pairs, PairSet):
+        pairs = PairSet.from_pairs(pairs, n, pair_weight)
+    elif pair_weight is not None:
+        raise ValueError("pair_weight must be None where pairs is a PairSet, which has weights.")
+    if pairs.n_items != n:
+        raise ValueError(f"pairs must be over the {n} rows of X; found {pairs.n_items}.")
+    return result + pairs
+
+
+def two_rows(estimator: Any, a: Any, b: Any) -> Any:
+    """Check two rows against those seen at ``fit``, as a matrix of two rows."""
+    rows = [_plain_row(row) for row in (a, b)]
+    for name, row in zip("ab", rows, strict=True):
+        if len(row) != estimator.n_features_in_:
+            raise ValueError(
+                f"{name} must be one row of {estimator.n_features_in_} inputs; found {len(row)}."
+            )
+    allowed = get_tags(estimator).input_tags
+    finite = "allow-nan" if allowed.allow_nan else True
+    return check_array(np.array(rows), ensure_all_finite=finite)
+
+
+def _plain_row(row: Any) -> npt.NDArray[np.float64]:
+    plain = row.toarray() if sp.issparse(row) else row
+    return np.asarray(plain, dtype=np.float64).reshape(-1)
 
 
 def validate_chunk(estimator: Any, X: Any, *, first: bool) -> Any:

@@ -1,4 +1,4 @@
-"""What every ordinal estimator shares: from margins to labels, and a score that is a cost."""
+"""What ordinal estimators share, from margins to labels, and rankers, from scores to an order."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from . import metrics  # noqa: F401 - registers the scorer names for GridSearchCV(scoring=...)
-from ._validation import OrdinalData, one_column
-from .ordinal.arrays import check_weights
+from . import metrics
+from ._pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
+from ._validation import (
+    OrdinalData,
+    one_column,
+    two_rows,
+    validate_inputs,
+)
+from .ordinal.arrays import check_weights, require_count
 from .ordinal.costs import cost_matrix
 from .ordinal.labels import Codes, OrdinalScale
 from .ordinal.reduction import decode
+from .ordinal.relevance import read_relevance
 from .ordinal.thresholds import margins
+from .pairs.queries import query_codes
 
 
 class OrdinalClassifierMixin(ClassifierMixin):
@@ -148,6 +156,124 @@ class SignedLearnerMixin:
         member.classes_ = np.arange(n_classes)
         member._label_container = "numpy"
         return member
+
+
+class RankerMixin:
+    """From scores to an order, for estimators that learn which rows stand above which.
+
+    A subclass gives ``fit(X, y=None, *, qid=None, sample_weight=None, pairs=None,
+    pair_weight=None)`` and ``_scores(X)`` for inputs that were checked, and has ``predict``,
+    ``rank``, ``score`` and ``explain_pair`` from here. A subclass whose score is a sum of parts
+    overrides ``_pair_terms``.
+    """
+
+    # With metadata routing on, queries reach every ranker without being asked for.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn from the class
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "ranker"
+        tags.target_tags.required = True
+        return tags
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Scores; a row with a greater one is ranked higher.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        return self._scores(validate_inputs(self, X))
+
+    def rank(self, X: Any, qid: Any = None, top_k: int | None = None) -> npt.NDArray[np.intp]:
+        """Rows from best to worst.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        qid : sequence of shape (n,), optional
+            Query of each row. Queries follow each other in the order of their first rows.
+        top_k : int, optional
+            Most rows of each query.
+
+        Returns
+        -------
+        rows : ndarray
+            Positions in X; rows of equal score stay in their order.
+        """
+        return best_first(self.predict(X), qid, top_k)
+
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+        """Share of the pairs of one query with different labels that are in the right order.
+
+        A pair with equal scores counts one half. With two labels and one query it is the AUC.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Labels, higher is better.
+        qid : sequence of shape (n,), optional
+        sample_weight : array-like of shape (n,), optional
+            A pair weighs the product of the weights of its rows.
+
+        Returns
+        -------
+        score : float
+        """
+        scores = self.predict(X)
+        relevance = read_relevance(one_column(y))
+        return 1.0 - metrics.misranking_loss(
+            relevance, scores, qid=qid, sample_weight=sample_weight
+        )
+
+    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+        """Take the difference of the scores of two rows apart.
+
+        Parameters
+        ----------
+        a, b : array-like of shape (d,), or of one row
+            The rows to compare.
+
+        Returns
+        -------
+        explanation : PairExplanation
+            Its terms sum to score(a) − score(b); ``print`` writes them as a table.
+        """
+        check_is_fitted(self)
+        X = two_rows(self, a, b)
+        scores = self._scores(X)
+        return explanation(*scores, self._pair_terms(*np.asarray(X, dtype=np.float64)))
+
+    def _pair_terms(self, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> list[PairTerm]:
+        return shapley_terms(self._input_names(), self._scores, a, b)
+
+    def _input_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
+
+
+def best_first(
+    scores: npt.NDArray[np.float64], qid: Any = None, top_k: int | None = None
+) -> npt.NDArray[np.intp]:
+    """Rows by query, and within each by falling score; at most `top_k` of each."""
+    if top_k is not None:
+        require_count("top_k", top_k)
+    codes, _ = query_codes(qid, len(scores))
+    order = np.lexsort((-scores, codes))
+    if top_k is None:
+        return order
+    starts = np.searchsorted(codes[order], codes[order])
+    return order[np.arange(len(order)) - starts < top_k]
 
 
 def squeeze_margins(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

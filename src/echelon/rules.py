@@ -16,8 +16,11 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ._frames import one_row
 from ._nominal import as_positions, learn_columns
+from ._pair_explanations import PairExplanation
 from ._rule_ensemble import RuleEnsemble, Stage, Watch, beside, carried_on
+from ._rule_explanations import explain_rule_pair
 from ._rule_pruning import Pruning, kept_rules
 from ._rule_task import check_parameters, learn_levels, make_losses, make_search
 from ._rule_view import ReadableRulesMixin
@@ -409,6 +412,25 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         """
         check_is_fitted(self)
         return self._latent(X)
+
+    @available_if(_has_one_score)
+    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+        """Why one row has a greater score than another: the rules that only one of them satisfies.
+
+        Not with ``loss="binary"``.
+
+        Parameters
+        ----------
+        a, b : data frame or array-like of shape (1, d), or of shape (d,)
+            The rows to compare.
+
+        Returns
+        -------
+        explanation : PairExplanation
+            Its terms sum to score(a) − score(b); ``print`` writes them as a table.
+        """
+        first, second = (self.explain(one_row(row))[0] for row in (a, b))
+        return explain_rule_pair(first, second)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Class probabilities, a column per class from lowest to highest.

@@ -527,3 +527,23 @@ def test_pruning_knows_levels_that_were_held_out():
         )
         pruned = pruned.fit(X, y).prune(5, X, y)
         assert pruned.decision_function(X).shape == (60, 4)
+
+
+def test_explain_pair_names_the_rules_that_tell_two_rows_apart():
+    X, y = ordinal_data(n=200)
+    frame = pd.DataFrame(X, columns=["price", "age", "size"]).assign(
+        colour=np.where(X[:, 0] > 0, "red", "blue")
+    )
+    model = RankRules(20, random_state=0).fit(frame, y)
+    a, b = frame.iloc[[0]], frame.iloc[[1]]
+    explained = model.explain_pair(a, b)
+    scores = model.predict_latent(frame.iloc[:2])
+    assert explained.difference == pytest.approx(scores[0] - scores[1])
+    assert sum(t.contribution for t in explained.terms) == pytest.approx(explained.difference)
+    texts = {rule.text() for rule in model.rules_}
+    assert explained.terms and all(term.name in texts for term in explained.terms)
+    assert all({term.a, term.b} == {0.0, 1.0} for term in explained.terms)
+    assert model.explain_pair(frame.iloc[0], frame.iloc[1]) == explained
+    assert model.explain_pair(a, a).terms == ()
+    with pytest.raises(AttributeError, match="explain_pair"):
+        RankRules(5, loss="binary").fit(X, y).explain_pair(X[0], X[1])

@@ -4,32 +4,46 @@ import inspect
 
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 import echelon
 from echelon import (
     GPOR,
     SVOR,
     AdaBoostOR,
+    LinearRankSVM,
     LinearSVOR,
+    MarginLPRanker,
+    OnlineRankSVM,
     ORBoost,
     OrdinalBagging,
     OrdinalReduction,
     ORStump,
     ORTree,
     PRank,
+    PreferenceRanker,
     ProportionalOdds,
+    RankBoost,
+    RankPerceptron,
     RankRules,
+    RankSVM,
+    ThresholdedRanker,
 )
-from echelon.base import OrdinalClassifierMixin
+from echelon.base import OrdinalClassifierMixin, RankerMixin
 from echelon.model_selection import CoarseToFineSearchCV
 
 # Where an estimator cannot be made without arguments, or where the contracts need other ones: they
 # compare fits, which takes a seed, and few steps of a perceptron.
 REQUIRED = {
     ORBoost: lambda: ORBoost(n_estimators=30, random_state=0),
+    OnlineRankSVM: lambda: OnlineRankSVM(random_state=0),
     OrdinalBagging: lambda: OrdinalBagging(n_estimators=15, random_state=0),
     PRank: lambda: PRank(n_epochs=20, random_state=0),
+    PreferenceRanker: lambda: PreferenceRanker(random_state=0),
+    RankBoost: lambda: RankBoost(20),
+    RankPerceptron: lambda: RankPerceptron(random_state=0),
     RankRules: lambda: RankRules(n_rules=30, random_state=0),
+    ThresholdedRanker: lambda: ThresholdedRanker(RankBoost(30)),
     CoarseToFineSearchCV: lambda: CoarseToFineSearchCV(
         LogisticRegression(), {"C": [0.1, 1.0]}, fine_points=3, cv=2, error_score="raise"
     ),
@@ -45,7 +59,10 @@ VARIANTS = {
         GPOR("rbf_ard", inference="laplace", cost="absolute"),
         GPOR(n_inducing=15, inference="laplace", random_state=0),
     ],
+    LinearRankSVM: [LinearRankSVM(tol=1e-12), LinearRankSVM(loss="hinge")],
     LinearSVOR: [LinearSVOR(constraints="explicit", loss="hinge")],
+    MarginLPRanker: [MarginLPRanker(0.9, norm="linf")],
+    OnlineRankSVM: [OnlineRankSVM(loss="squared_hinge", random_state=0)],
     ORBoost: [
         ORBoost(30, base="stump", max_bins=32),
         ORBoost(30, variant="pairs", base="sigmoid", random_state=0),
@@ -61,13 +78,26 @@ VARIANTS = {
         PRank(n_epochs=20, averaged=False, random_state=0),
         PRank(n_epochs=20, averaged=False, pocket=False, random_state=0),
     ],
+    PreferenceRanker: [
+        PreferenceRanker(DecisionTreeClassifier(max_depth=3), method="degree", random_state=0)
+    ],
     ProportionalOdds: [ProportionalOdds("probit", alpha=0.5)],
     OrdinalReduction: [OrdinalReduction(mode="joint")],
+    RankBoost: [
+        RankBoost(20, loss="logistic", max_bins=None),
+        RankBoost(10, loss="smooth_margin", missing="abstain"),
+        RankBoost(5, step="book"),
+    ],
+    RankPerceptron: [RankPerceptron(averaged=False, random_state=0)],
     RankRules: [
         RankRules(30, subsample=1.0, pair_weight="once", max_bins=32),
         RankRules(30, loss="threshold", technique="constant_step", subsample=1.0),
         RankRules(10, loss="binary", technique="gradient", subsample=1.0),
         RankRules(30, loss="absolute", technique="gradient_boosting", shrinkage=0.3, subsample=1.0),
+    ],
+    RankSVM: [
+        RankSVM(loss="hinge"),
+        RankSVM(n_components=10, random_state=0),
     ],
     SVOR: [
         SVOR(constraints="explicit", tol=1e-9),
@@ -76,7 +106,11 @@ VARIANTS = {
         SVOR(kernel="linear", tol=1e-9),
         SVOR(probability=True, random_state=0),
     ],
+    ThresholdedRanker: [ThresholdedRanker(RankBoost(30), thresholds="exponential")],
 }
+
+# Rankers that draw pairs, or see them one after the other.
+DRAWS_PAIRS = (OnlineRankSVM, PreferenceRanker, RankPerceptron)
 
 
 def public_estimators():
@@ -98,6 +132,15 @@ def instances():
 
 def ordinal_instances():
     return [i for i in instances() if isinstance(i, OrdinalClassifierMixin)]
+
+
+def ranker_instances():
+    return [i for i in instances() if isinstance(i, RankerMixin)]
+
+
+def draws(ranker):
+    """Whether a fit draws pairs or rows, so that their order can have an effect."""
+    return isinstance(ranker, DRAWS_PAIRS) or getattr(ranker, "n_components", None) is not None
 
 
 def label(instance):

@@ -1,0 +1,106 @@
+"""From the parameters and data of a ranking support vector machine to a problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from ._choices import require_choice
+from ._validation import RankingData, validate_ranking_fit
+from ._warnings import warn_caller
+from .kernels import Kernel, Precomputed, get_kernel, parameter_names, resolve_gamma
+from .ordinal.arrays import require_count, require_positive
+from .pairs.pair_rows import weigh_queries_alike
+from .pairs.pair_set import PairSet
+from .solvers.pair_newton import PairSolution, Progress
+
+Vector = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class RankTask:
+    """Validated inputs, weighted pairs, and the weight of their loss in the objective."""
+
+    X: Any
+    pairs: PairSet
+    C: float
+
+
+def read_rank_task(model: Any, X: Any, y: Any, **parts: Any) -> RankTask:
+    """Check the parameters that all ranking machines share, and their data."""
+    for name in ("C", "tol"):
+        require_positive(name, getattr(model, name))
+    require_count("max_iter", model.max_iter)
+    require_choice("loss", model.loss, ("squared_hinge", "hinge"))
+    require_choice("query_weighting", model.query_weighting, ("pairs", "queries"))
+    data = validate_ranking_fit(model, X, y, **parts)
+    pairs = data.pairs
+    if model.query_weighting == "queries":
+        pairs = weigh_queries_alike(pairs)
+    factor = _row_weight(data) / pairs.total_weight if model.normalize else 1.0
+    return RankTask(data.X, pairs, float(model.C * factor))
+
+
+def make_kernel(model: Any, X: Any, weights: Vector) -> Kernel:
+    """Kernel of a model's parameters, and of X where gamma is to be found from it."""
+    params = {name: getattr(model, name) for name in parameter_names(model.kernel)}
+    if "gamma" in params:
+        params["gamma"] = resolve_gamma(params["gamma"], X, weights)
+    kernel = get_kernel(model.kernel, X, **params)
+    if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "X must be a square matrix of kernel values for kernel='precomputed'; found one of "
+            f"shape {X.shape}."
+        )
+    return kernel
+
+
+def take_rows(kernel: Kernel, X: Any, rows: Rows) -> Any:
+    """Some rows of the inputs, and the same columns where they are kernel values."""
+    if len(rows) == X.shape[0]:
+        return X if sp.issparse(X) else np.ascontiguousarray(X)
+    return X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else X[rows]
+
+
+def store_certificate(model: Any, solution: PairSolution) -> None:
+    """Set what the solver says of its solution, and warn where it did not converge."""
+    model.objective_ = solution.objective
+    model.duality_gap_ = solution.duality_gap
+    model.n_iter_ = solution.n_iter
+    model.converged_ = solution.converged
+    if not solution.converged:
+        warn_caller(
+            f"{type(model).__name__} stopped after {solution.n_iter} steps with a duality gap of "
+            f"{solution.duality_gap:.2g}, above tol={model.tol:g} times the objective "
+            f"({solution.objective:.6g}); raise max_iter or tol, or lower C.",
+            ConvergenceWarning,
+        )
+
+
+def printer(model: Any) -> Progress | None:
+    """Progress on standard output if the model is verbose."""
+    if model.verbose <= 0:
+        return None
+    name = type(model).__name__
+
+    def show(step: int, objective: float, gap: float, width: float) -> None:
+        print(f"{name} step {step}: objective {objective:.8g}, gap {gap:.2g}, width {width:.2g}")
+
+    return show
+
+
+def _row_weight(data: RankingData) -> float:
+    """Total weight of the rows in pairs; a row that is in stated pairs alone counts once."""
+    implied, listed = data.pairs.implied, data.pairs.listed
+    weight = 0.0 if implied is None else float(implied.weights.sum())
+    if listed is not None:
+        stated = np.unique(np.concatenate([listed.winners, listed.losers]))
+        others = stated if implied is None else np.setdiff1d(stated, implied.rows)
+        weight += len(others)
+    return weight
