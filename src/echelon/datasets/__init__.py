@@ -1,4 +1,4 @@
-"""Ordinal data: embedded sets, the papers' generators and benchmarks, and binning of targets."""
+"""Ordinal and ranking data: embedded sets, generators, benchmarks, binning, files of rankings."""
 
 from ._benchmarks import fetch_benchmark
 from ._binning import discretize
@@ -19,16 +19,35 @@ from ._generators import (
     make_quadratic_ordinal,
     make_three_rank_ordinal,
 )
+from ._ranking_files import dump_ranking_svmlight, load_ranking_svmlight
+from ._ranking_sets import fetch_ranking, list_ranking_sets
 from ._registry import list_benchmarks, list_splits
 from ._splits import fetch_splits
+from ._trec_files import (
+    JudgedRun,
+    Qrels,
+    Run,
+    judged_run,
+    read_qrels,
+    read_run,
+    write_qrels,
+    write_run,
+)
 
 __all__ = [
+    "JudgedRun",
     "OrdinalTruth",
+    "Qrels",
+    "Run",
     "discretize",
+    "dump_ranking_svmlight",
     "fetch_benchmark",
+    "fetch_ranking",
     "fetch_splits",
+    "judged_run",
     "list_benchmarks",
     "list_datasets",
+    "list_ranking_sets",
     "list_splits",
     "load_anes96",
     "load_balance_scale",
@@ -36,9 +55,14 @@ __all__ = [
     "load_era",
     "load_esl",
     "load_lev",
+    "load_ranking_svmlight",
     "load_swd",
     "make_nonlinear_ordinal",
     "make_ordinal_classification",
     "make_quadratic_ordinal",
     "make_three_rank_ordinal",
+    "read_qrels",
+    "read_run",
+    "write_qrels",
+    "write_run",
 ]

@@ -1,0 +1,136 @@
+"""Benchmark sets for ranking: graded documents by query, two classes, and paired comparisons."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from ._benchmarks import as_column
+from ._folders import data_folders, find_file, where_to_put
+from ._tables import TextTable, content_checksum, numbers, read_table
+
+
+@dataclass(frozen=True)
+class RankingSet:
+    """What is known of a set; ``aside`` are columns that are no inputs."""
+
+    checksum: str
+    target: str
+    origin: str
+    licence: str
+    aside: tuple[str, ...] = ()
+    pairs: tuple[str, str] | None = None
+
+
+RANKING_SETS = {
+    "lambdarank_example": RankingSet(
+        "09a02c4968769d531430740d8a686c19d442824f75697cd28a0768e29bce723d",
+        "relevance of a document, 0 to 4; queries 1 to 201 are for training, the rest for testing",
+        "LightGBM's examples, lambdarank",
+        "MIT",
+        aside=("part", "qid"),
+    ),
+    "spambase": RankingSet(
+        "39f42413fe8c18b83e82c13b65939bcae9d43b99c98a1d1759c3b7d3f8dfe533",
+        "1 for unwanted mail, else 0",
+        "UCI, Spambase",
+        "CC BY 4.0 (UCI)",
+    ),
+    "tennis_atp_2018_2024": RankingSet(
+        "534a8313ea6666b5f3e09d3de1e047ec2444f60878f3aec3b213fb14fd826053",
+        "1 if player a won the match against player b, else 0",
+        "Jeff Sackmann / Tennis Abstract, tennis_atp",
+        "CC BY-NC-SA 4.0: with attribution, not for commercial use, share alike",
+        pairs=("a_id", "b_id"),
+    ),
+}
+
+
+def list_ranking_sets() -> list[str]:
+    """Names that `fetch_ranking` knows.
+
+    Examples
+    --------
+    >>> list_ranking_sets()
+    ['lambdarank_example', 'spambase', 'tennis_atp_2018_2024']
+    """
+    return sorted(RANKING_SETS)
+
+
+def fetch_ranking(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Bunch:
+    """Benchmark set for ranking.
+
+    The set is looked for as ``ranking/<name>.csv.gz`` in the folder that ``$ECHELON_DATA`` names,
+    then in the user's cache; none can be downloaded. Its size and target values must agree with a
+    pinned checksum.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_ranking_sets`.
+    data_home : path, optional
+        The only folder to look in.
+
+    Returns
+    -------
+    Bunch
+        With ``DESCR``, ``origin`` and ``licence``. Rows to rank: ``data``, ``target``,
+        ``feature_names``, ``qid`` (None without queries) and ``train`` (True for training rows;
+        None without a stated split). Paired comparisons: ``left``, ``right`` (ids of the two
+        items), ``label`` (True where left won), as `PairSet.from_frame` takes them, and
+        ``columns``, all columns of the table as arrays by name.
+
+    Raises
+    ------
+    FileNotFoundError
+        If no folder has the set.
+    ValueError
+        If what was found is not the set expected.
+    """
+    if name not in RANKING_SETS:
+        raise ValueError(f"name must be one of {', '.join(list_ranking_sets())}; found {name!r}.")
+    facts, file, folders = RANKING_SETS[name], f"ranking/{name}.csv.gz", data_folders(data_home)
+    path = find_file(file, folders)
+    if path is None:
+        raise FileNotFoundError(
+            f"The ranking set {name!r} is in no data folder and cannot be downloaded; "
+            f"{where_to_put(file, folders)}."
+        )
+    table = _read_checked(path, name, facts)
+    content = _rows(table, facts) if facts.pairs is None else _comparisons(table, facts.pairs)
+    describe = f"{name}: {facts.target}\n\nOrigin: {facts.origin}\nLicence: {facts.licence}\n"
+    return Bunch(**content, DESCR=describe, origin=facts.origin, licence=facts.licence)
+
+
+def _read_checked(path: Path, name: str, facts: RankingSet) -> TextTable:
+    table = read_table(path)
+    if content_checksum(table, len(table.names) - 1) != facts.checksum:
+        raise ValueError(
+            f"{path} is not the {name} set: its content checksum differs (found {table.n_rows} "
+            f"rows and {len(table.names) - 1} columns beside the target); replace it."
+        )
+    return table
+
+
+def _rows(table: TextTable, facts: RankingSet) -> dict[str, Any]:
+    names = [name for name in table.names[:-1] if name not in facts.aside]
+    columns = dict(zip(table.names, table.columns, strict=True))
+    inputs = [numbers(columns[name], where=f"Column {name!r}") for name in names]
+    return {
+        "data": np.column_stack(inputs),
+        "target": np.array(table.target, dtype=np.float64).astype(np.intp),
+        "feature_names": names,
+        "qid": np.array(columns["qid"], dtype=np.intp) if "qid" in columns else None,
+        "train": np.array(columns["part"]) == "train" if "part" in columns else None,
+    }
+
+
+def _comparisons(table: TextTable, sides: tuple[str, str]) -> dict[str, Any]:
+    columns = {name: as_column(table, name) for name in table.names}
+    left, right = (np.array(columns[side], dtype=np.intp) for side in sides)
+    return {"left": left, "right": right, "label": columns["y"] == 1, "columns": columns}

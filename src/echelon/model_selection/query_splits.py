@@ -1,0 +1,346 @@
+"""Splits of ranking data: by whole queries, and by stated pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import heapreplace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from sklearn.model_selection import BaseCrossValidator, ShuffleSplit
+from sklearn.utils import check_random_state
+
+from .._choices import require_choice
+from ..ordinal.arrays import require_count
+from ..pairs.queries import query_codes
+
+Rows = npt.NDArray[np.intp]
+
+_PLAIN = {bool, int, float}
+
+
+class _QuerySplitter(BaseCrossValidator):
+    """A splitter of whole queries, which scikit-learn may hand over by either of two names."""
+
+    # With metadata routing on, queries arrive as the ranker's ``qid`` or as ``groups``.
+    __metadata_request__split = {"groups": True, "qid": True}  # noqa: RUF012 - read from the class
+
+    def get_n_splits(
+        self, X: Any = None, y: Any = None, groups: Any = None, qid: Any = None
+    ) -> int:
+        """Return the number of splits; the arguments are for scikit-learn and are not looked at."""
+        return int(self.n_splits)
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None, qid: Any = None
+    ) -> Iterator[tuple[Rows, Rows]]:
+        """Rows of the training and the test part of every split.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Only its number of rows counts.
+        y : object
+            Not looked at; for scikit-learn.
+        groups, qid : sequence of shape (n,)
+            Query of each row, by one of the two names: any hashable ids in any order.
+
+        Yields
+        ------
+        training, test : ndarray
+            Rows in ascending order.
+        """
+        codes, ids = query_codes(_one_of(groups, qid, "qid"), _length(X))
+        codes = _id_ranks(ids)[codes]
+        for training, test in self._parts(np.bincount(codes, minlength=len(ids))):
+            yield _rows_of(codes, training, len(ids)), _rows_of(codes, test, len(ids))
+
+    def _parts(self, sizes: Rows) -> Iterator[tuple[Rows, Rows]]:
+        """Queries of the two parts of every split, from the queries' numbers of rows."""
+        raise NotImplementedError
+
+
+class QueryKFold(_QuerySplitter):
+    """K folds of whole queries with about as many rows in each.
+
+    Queries are dealt out one by one, each to the fold that has the fewest rows so far, from the
+    largest query to the smallest or, with `shuffle`, in random order. So no two folds differ by
+    more rows than the largest query has.
+
+    The fold of a query depends on the ids and their numbers of rows, not on the order of the rows:
+    queries are first put into the order of their ids (numbers and texts by value, other ids by
+    type and by ``repr``).
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, from 2 to the number of queries.
+    shuffle : bool, default=False
+        Whether to deal queries out in random order.
+    random_state : int, RandomState instance or None, default=None
+        Seed of that order; only with `shuffle`.
+
+    See Also
+    --------
+    QueryShuffleSplit : Random shares of the queries.
+    echelon.model_selection.cross_validate_ranker : Cross-validation that passes queries on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from echelon.model_selection.query_splits import QueryKFold
+    >>> X, qid = np.zeros((6, 1)), ["b", "a", "c", "b", "a", "a"]
+    >>> for training, test in QueryKFold(2).split(X, qid=qid):
+    ...     print(training, test)
+    [0 2 3] [1 4 5]
+    [1 4 5] [0 2 3]
+    """
+
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None):
+        require_count("n_splits", n_splits, least=2)
+        _check_seed(shuffle, random_state)
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _parts(self, sizes: Rows) -> Iterator[tuple[Rows, Rows]]:
+        fold = _deal(sizes, self.n_splits, _rng(self.shuffle, self.random_state), "queries")
+        for k in range(self.n_splits):
+            yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+
+
+class QueryShuffleSplit(_QuerySplitter):
+    """Random splits of whole queries into a training and a test part.
+
+    The splits depend on the ids and the seed, not on the order of the rows; see `QueryKFold`.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of splits.
+    test_size : float or int, optional
+        Share or number of the queries (not of the rows) to test on. By default what `train_size`
+        leaves, or 0.2.
+    train_size : float or int, optional
+        Share or number of the queries to train on; by default all others.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from echelon.model_selection.query_splits import QueryShuffleSplit
+    >>> qid = np.repeat([7, 8, 9], 2)
+    >>> splitter = QueryShuffleSplit(1, test_size=1, random_state=0)
+    >>> [qid[test].tolist() for _, test in splitter.split(np.zeros((6, 1)), qid=qid)]
+    [[9, 9]]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float | int | None = None,
+        train_size: float | int | None = None,
+        random_state: Any = None,
+    ):
+        require_count("n_splits", n_splits)
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.train_size = train_size
+        self.random_state = random_state
+
+    def _parts(self, sizes: Rows) -> Iterator[tuple[Rows, Rows]]:
+        test_size = 0.2 if self.test_size is None and self.train_size is None else self.test_size
+        draws = ShuffleSplit(
+            self.n_splits,
+            test_size=test_size,
+            train_size=self.train_size,
+            random_state=self.random_state,
+        )
+        yield from draws.split(sizes)
+
+
+class PairKFold(BaseCrossValidator):
+    """K folds of stated pairs with about as many pairs in each.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds.
+    disjoint : {"pairs", "items"}, default="pairs"
+        What the training and the test part must not share. ``"pairs"``: all judgements of the
+        same two items, whichever of them won, are in one fold. ``"items"``: no item of a test
+        pair is in a training pair. Items, or groups of items that pairs connect where no group
+        holds more than its share of the pairs, are then dealt out to folds; a fold tests the
+        pairs that lie within it and trains on those that lie outside, and pairs with one item
+        inside are left out, which with many connections is most of them.
+    shuffle : bool, default=False
+        Whether to deal out in random order, not from the most frequent to the least.
+    random_state : int, RandomState instance or None, default=None
+        Seed of that order; only with `shuffle`.
+
+    Notes
+    -----
+    As for `QueryKFold`, the fold of a pair does not depend on the order of the rows. For folds of
+    single judgements take scikit-learn's ``KFold``.
+
+    Examples
+    --------
+    >>> from echelon.model_selection.query_splits import PairKFold
+    >>> pairs = [("x", "y"), ("y", "x"), ("x", "z"), ("y", "z")]
+    >>> for training, test in PairKFold(2).split(pairs):
+    ...     print(training, test)
+    [2 3] [0 1]
+    [0 1] [2 3]
+    """
+
+    __metadata_request__split = {"groups": True, "pairs": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        disjoint: str = "pairs",
+        shuffle: bool = False,
+        random_state: Any = None,
+    ):
+        require_count("n_splits", n_splits, least=2)
+        require_choice("disjoint", disjoint, ("pairs", "items"))
+        _check_seed(shuffle, random_state)
+        self.n_splits = n_splits
+        self.disjoint = disjoint
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def get_n_splits(
+        self, X: Any = None, y: Any = None, groups: Any = None, pairs: Any = None
+    ) -> int:
+        """Return the number of folds; the arguments are for scikit-learn and are not looked at."""
+        return int(self.n_splits)
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None, pairs: Any = None
+    ) -> Iterator[tuple[Rows, Rows]]:
+        """Positions of the training and the test pairs of every fold.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, 2), or of m rows
+            The pairs, or anything with a row for each where `pairs` or `groups` gives them.
+        y : object
+            Not looked at; for scikit-learn.
+        groups, pairs : array-like of shape (m, 2), optional
+            The two items of each pair: any hashable ids.
+
+        Yields
+        ------
+        training, test : ndarray
+            Positions in ascending order.
+        """
+        stated = X if groups is None and pairs is None else _one_of(groups, pairs, "pairs")
+        ends = _item_codes(stated)
+        if len(ends) != _length(X):
+            raise ValueError(
+                f"pairs must have a row per row of X, {_length(X)}; found {len(ends)}."
+            )
+        first, second = self._folds(ends, _rng(self.shuffle, self.random_state))
+        for k in range(self.n_splits):
+            test = (first == k) & (second == k)
+            if not test.any():
+                raise ValueError(
+                    f"n_splits={self.n_splits} leaves a fold without a pair between its own items; "
+                    "take fewer splits or disjoint='pairs'."
+                )
+            yield np.flatnonzero((first != k) & (second != k)), np.flatnonzero(test)
+
+    def _folds(self, ends: Rows, rng: np.random.RandomState | None) -> tuple[Rows, Rows]:
+        """Fold of both ends of each pair; a pair whose ends are apart is in no fold."""
+        if self.disjoint == "pairs":
+            _, kinds = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
+            fold = _deal(np.bincount(kinds.ravel()), self.n_splits, rng, "different pairs")
+            return fold[kinds.ravel()], fold[kinds.ravel()]
+        units = _separate_units(ends, self.n_splits)
+        fold = _deal(np.bincount(units.ravel()), self.n_splits, rng, "items")
+        return fold[units[:, 0]], fold[units[:, 1]]
+
+
+def _separate_units(ends: Rows, n_splits: int) -> Rows:
+    """Units to be dealt out, for both ends of each pair: groups of connected items, or items."""
+    n = int(ends.max()) + 1
+    edges = sparse.coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    _, group = connected_components(edges, directed=False)
+    largest = np.bincount(group[ends[:, 0]]).max()
+    return group[ends] if largest * n_splits <= len(ends) else ends
+
+
+def _deal(sizes: Rows, n_folds: int, rng: np.random.RandomState | None, what: str) -> Rows:
+    """Fold of each unit: one by one to the fold with the least in it so far."""
+    if len(sizes) < n_folds:
+        raise ValueError(
+            f"n_splits must be at most the number of {what}, {len(sizes)}; found {n_folds}."
+        )
+    order = np.argsort(-sizes, kind="stable") if rng is None else rng.permutation(len(sizes))
+    fold = np.empty(len(sizes), dtype=np.intp)
+    filled = [(0, k) for k in range(n_folds)]
+    for unit, size in zip(order.tolist(), sizes[order].tolist(), strict=True):
+        least, k = filled[0]
+        fold[unit] = k
+        heapreplace(filled, (least + size, k))
+    return fold
+
+
+def _rows_of(codes: Rows, queries: Rows, n_queries: int) -> Rows:
+    chosen = np.zeros(n_queries, dtype=bool)
+    chosen[queries] = True
+    return np.flatnonzero(chosen[codes])
+
+
+def _item_codes(pairs: Any) -> Rows:
+    """Codes of the two items of each pair in the order of the ids, of shape (m, 2)."""
+    # A list may hold ids that are tuples themselves, which NumPy would take apart.
+    rows = pairs if isinstance(pairs, (list, tuple)) else np.asarray(pairs).tolist()
+    if not rows or any(not isinstance(row, (list, tuple, np.ndarray)) for row in rows):
+        raise ValueError("pairs must be a table of two columns with at least one row.")
+    if {len(row) for row in rows} != {2}:
+        raise ValueError(f"pairs must have two columns; found {max(map(len, rows))}.")
+    ends = [end for row in rows for end in row]
+    codes, ids = query_codes(ends, len(ends), name="pairs")
+    return _id_ranks(ids)[codes].reshape(-1, 2)
+
+
+def _id_ranks(ids: Sequence[Any]) -> Rows:
+    """Rank of each id in an order that does not depend on where it first appeared."""
+    kinds = {type(entry) for entry in ids}
+    if kinds <= _PLAIN or kinds == {str}:
+        order = sorted(range(len(ids)), key=ids.__getitem__)
+    else:
+        # Ids of several types, or of one without an order, such as sets, still have texts.
+        texts = [(type(entry).__name__, repr(entry)) for entry in ids]
+        order = sorted(range(len(ids)), key=texts.__getitem__)
+    ranks = np.empty(len(ids), dtype=np.intp)
+    ranks[order] = np.arange(len(ids))
+    return ranks
+
+
+def _one_of(groups: Any, named: Any, name: str) -> Any:
+    if (groups is None) == (named is None):
+        found = "neither" if groups is None else "both"
+        raise ValueError(f"Pass {name} or groups to split, one of the two; found {found}.")
+    return groups if named is None else named
+
+
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _check_seed(shuffle: bool, random_state: Any) -> None:
+    if random_state is not None and not shuffle:
+        raise ValueError("random_state must be None where shuffle=False, which draws nothing.")
+
+
+def _rng(shuffle: bool, random_state: Any) -> np.random.RandomState | None:
+    return check_random_state(random_state) if shuffle else None

@@ -1,0 +1,255 @@
+"""Cross-validation of rankers that hands queries, pairs and weights to the right places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+
+from .._text import aligned
+from ..metrics.comparison import Summary
+from ..metrics.ranking.misranking import stated_misranking_loss
+from ..metrics.ranking.queries import read_label_column
+from ..metrics.ranking.scorers import RankingScorer, as_ranking_scorer
+from ..metrics.ranking.summary import QueryScores
+from ..ordinal.arrays import require_count
+from .query_splits import PairKFold, QueryKFold
+from .ranker_folds import FoldResult, RankingProblem, Rows, Vector, read_problem, run_fold
+
+
+@dataclass(frozen=True)
+class RankerValidation(Mapping[str, Any]):
+    """Scores of a ranker on held-out queries, rows or pairs; ``str()`` is a table.
+
+    As a mapping it has the keys of scikit-learn's ``cross_validate``: ``test_<name>``,
+    ``fit_time``, ``score_time`` and, where asked for, ``estimator``.
+
+    Parameters
+    ----------
+    scores : dict of str to ndarray of shape (n_splits,)
+        Score of every fold, by the name of the scorer.
+    fit_time, score_time : ndarray of shape (n_splits,)
+        Seconds.
+    per_query : dict of str to QueryScores
+        Scores of the held-out queries, by the name of the scorer, without those for which the
+        metric is undefined. A query that was held out more than once has its mean. Empty without
+        queries.
+    estimators : tuple
+        The fitted estimators where they were asked for.
+    """
+
+    scores: dict[str, Vector]
+    fit_time: Vector
+    score_time: Vector
+    per_query: dict[str, QueryScores] = field(default_factory=dict)
+    estimators: tuple[Any, ...] = ()
+
+    def summary(self, name: str) -> Summary:
+        """Mean and spread of a score over the folds."""
+        return Summary.of(self.scores[name])
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"fit_time": self.fit_time, "score_time": self.score_time}
+        if self.estimators:
+            columns["estimator"] = list(self.estimators)
+        return {**columns, **{f"test_{name}": values for name, values in self.scores.items()}}
+
+    def __getitem__(self, key: str) -> Any:
+        return self._columns()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns())
+
+    def __len__(self) -> int:
+        return len(self._columns())
+
+    def __str__(self) -> str:
+        n_folds = len(self.fit_time)
+        rows = [["score", *(f"fold {k + 1}" for k in range(n_folds)), "mean", "se"]]
+        for name, values in self.scores.items():
+            found = self.summary(name)
+            figures = [*values.tolist(), found.mean, found.se]
+            rows.append([name, *("–" if np.isnan(v) else f"{v:.4f}" for v in figures)])
+        return "\n".join(aligned(rows))
+
+
+def cross_validate_ranker(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    qid: Any = None,
+    sample_weight: Any = None,
+    pairs: Any = None,
+    pair_weight: Any = None,
+    cv: Any = 5,
+    scoring: Any = None,
+    return_estimator: bool = False,
+    n_jobs: int | None = None,
+    error_score: str | float = "raise",
+) -> RankerValidation:
+    """Cross-validate a ranker by query, by row or by pair.
+
+    With queries, whole queries are held out (`QueryKFold`), and ``fit`` and every scorer get the
+    queries and weights of their own rows. Without queries, rows are held out, and pairs are formed
+    among the training rows and among the test rows of each fold. With `pairs`, pairs are held out
+    (`PairKFold`): the ranker sees all items and the training pairs, and the score is the share of
+    held-out pairs that it orders rightly; labels passed beside pairs are for training in every
+    fold.
+
+    It makes no difference whether scikit-learn's metadata routing is on. Arguments reach the last
+    step of a pipeline. A search such as ``GridSearchCV`` is fitted with routing on, so that its
+    own folds and scores go by query too if its ``cv`` is a splitter by query.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A ranker, or a pipeline or search that ends in one. Cloned for every fold.
+    X : array-like of shape (n, d)
+        Inputs.
+    y : array-like of shape (n,), optional
+        Labels, higher is better; needed unless `pairs` are given.
+    qid : sequence of shape (n,), optional
+        Query of each row: any hashable ids in any order.
+    sample_weight : array-like of shape (n,), optional
+        Weights of rows, for training and for scoring.
+    pairs : array-like of shape (m, 2) or PairSet, optional
+        Row of the winner and row of the loser of stated pairs.
+    pair_weight : array-like of shape (m,), optional
+        Weights of the pairs, for training and for scoring.
+    cv : int, splitter or iterable of (training, test), default=5
+        An int is a number of folds: of queries by `QueryKFold`; of rows dealt out by rising label,
+        so that all folds have the same labels; or of pairs by `PairKFold`. A splitter is called
+        with the queries as ``groups``, or with the pairs as ``X``.
+    scoring : str, callable, list of str or dict, optional
+        Names of `ranking_scorer_names`, a metric of rankings, a scorer by `make_ranking_scorer`,
+        or a dict of them. By default ``"pairwise_accuracy"`` and ``"ndcg"``. With `pairs`, a
+        function of pairs, scores of all rows, and ``pair_weight``, or a dict of such functions; by
+        default ``"pairwise_accuracy"``.
+    return_estimator : bool, default=False
+        Whether to keep the fitted estimators.
+    n_jobs : int, optional
+        Folds at a time, as in scikit-learn.
+    error_score : "raise" or float, default="raise"
+        What a fold is given whose fit or score fails, with a warning; or to let the error through.
+
+    Returns
+    -------
+    result : RankerValidation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import Ridge
+    >>> from echelon.model_selection.ranking import cross_validate_ranker
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(60, 3)), rng.integers(12, size=60)
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> result = cross_validate_ranker(Ridge(), X, y, qid=qid, cv=3, scoring="pairwise_accuracy")
+    >>> print(result)
+    score              fold 1  fold 2  fold 3    mean      se
+    pairwise_accuracy  1.0000  0.9231  1.0000  0.9744  0.0256
+    """
+    problem = read_problem(X, y, qid, sample_weight, pairs, pair_weight)
+    by_pairs = problem.pairs is not None
+    judges = _pair_scoring(scoring) if by_pairs else _row_scoring(scoring)
+    _check_error_score(error_score)
+    parts = list(_parts(cv, problem))
+    folds = Parallel(n_jobs=n_jobs)(
+        delayed(run_fold)(clone(estimator), problem, training, test, judges, error_score)
+        for training, test in parts
+    )
+    return _gather(folds, list(judges), return_estimator)
+
+
+def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Rows, Rows]]:
+    """Rows, or pairs, to train on and to test on."""
+    if isinstance(cv, Integral):
+        require_count("cv", cv, least=2)
+        if problem.pairs is None and problem.qid is None:
+            return _dealt_rows(read_label_column(problem.y), int(cv))
+        cv = QueryKFold(cv) if problem.pairs is None else PairKFold(cv)
+    if isinstance(cv, (str, bytes)) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
+        raise ValueError(
+            f"cv must be a number of folds, a splitter, or pairs of training and test rows; found "
+            f"{cv!r}."
+        )
+    if not hasattr(cv, "split"):
+        return iter(cv)
+    if problem.pairs is not None:
+        return cv.split(problem.pairs)
+    return cv.split(problem.X, problem.y, groups=problem.qid)
+
+
+def _dealt_rows(labels: Vector, n_folds: int) -> Iterator[tuple[Rows, Rows]]:
+    """Folds of rows that have the same labels as far as possible: dealt out by rising label."""
+    if n_folds > len(labels):
+        raise ValueError(f"cv must be at most the number of rows, {len(labels)}; found {n_folds}.")
+    fold = np.empty(len(labels), dtype=np.intp)
+    fold[np.argsort(labels, kind="stable")] = np.arange(len(labels)) % n_folds
+    for k in range(n_folds):
+        yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+
+
+def _row_scoring(scoring: Any) -> dict[str, RankingScorer]:
+    if scoring is None:
+        scoring = ["pairwise_accuracy", "ndcg"]
+    if isinstance(scoring, str):
+        scoring = [scoring]
+    if isinstance(scoring, Sequence) and scoring and all(isinstance(s, str) for s in scoring):
+        scoring = {name: name for name in scoring}
+    if not isinstance(scoring, Mapping):
+        scoring = {"score": scoring}
+    return {str(name): as_ranking_scorer(found) for name, found in scoring.items()}
+
+
+def _pair_scoring(scoring: Any) -> dict[str, Callable[..., float]]:
+    if scoring is None:
+        return {"pairwise_accuracy": _pairwise_accuracy}
+    judges = scoring if isinstance(scoring, Mapping) else {"score": scoring}
+    if not all(
+        callable(judge) and not isinstance(judge, RankingScorer) for judge in judges.values()
+    ):
+        raise ValueError(
+            "With pairs, scoring must be a function of pairs, scores and pair_weight, or a dict of "
+            f"such functions; found {scoring!r}."
+        )
+    return dict(judges)
+
+
+def _pairwise_accuracy(pairs: Rows, scores: Vector, pair_weight: Vector) -> float:
+    return 1.0 - stated_misranking_loss(pairs, scores, pair_weight=pair_weight)
+
+
+def _gather(folds: list[FoldResult], names: list[str], return_estimator: bool) -> RankerValidation:
+    tested = [fold.per_query for fold in folds if fold.per_query]
+    per_query = {name: _united([found[name] for found in tested]) for name in names if tested}
+    return RankerValidation(
+        scores={name: np.array([fold.scores[name] for fold in folds]) for name in names},
+        fit_time=np.array([fold.fit_time for fold in folds]),
+        score_time=np.array([fold.score_time for fold in folds]),
+        per_query=per_query,
+        estimators=tuple(fold.estimator for fold in folds) if return_estimator else (),
+    )
+
+
+def _united(parts: list[QueryScores]) -> QueryScores:
+    """Queries of all folds; one that repeated splits held out more than once has its mean."""
+    held: dict[Any, list[tuple[float, float]]] = {}
+    for part in parts:
+        for query, *found in zip(part.ids, part.values, part.weights, strict=True):
+            held.setdefault(query, []).append(tuple(found))
+    means = np.array([np.mean(found, axis=0) for found in held.values()]).reshape(-1, 2)
+    return QueryScores(tuple(held), means[:, 0], means[:, 1])
+
+
+def _check_error_score(error_score: str | float) -> None:
+    if error_score != "raise" and (
+        isinstance(error_score, bool) or not isinstance(error_score, Real)
+    ):
+        raise ValueError(f"error_score must be 'raise' or a number; found {error_score!r}.")
