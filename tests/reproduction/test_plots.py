@@ -69,7 +69,7 @@ def test_bad_names():
     content = {"title": "t", "source": "s", "published": "", "kind": "pie", "settings": {}}
     with pytest.raises(
         ReproductionError,
-        match="kind of x must be one of completion, contours, drawn contours, regions, sc",
+        match="kind of x must be one of completion, contests, contours, drawn contours, reg",
     ):
         measure(catalogue.parse_plot("x", content), "quick")
     with pytest.raises(ValueError, match="registered already"):

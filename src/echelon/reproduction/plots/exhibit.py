@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ReproductionError
+from ..models import get_model
 from .catalogue import Plot
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class Exhibit(ABC):
     def sheets(self) -> list[Sheet]:
         """The measured figures; the first table is the summary."""
 
+    def notes(self, plot: Plot) -> list[tuple[str, str]]:
+        """The models and what each is; by default those that the settings name."""
+        return [(name, get_model(name).about) for name in plot.settings["models"]]
+
     @abstractmethod
     def draw(self, canvas: Canvas) -> None:
         """Draw on an empty figure of matplotlib."""
@@ -70,6 +75,7 @@ def list_kinds() -> list[str]:
     """Names of the kinds of plots."""
     from . import (  # noqa: F401 - they register themselves
         completion,
+        contests,
         contours,
         regions,
         scaling,

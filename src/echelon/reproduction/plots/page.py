@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..drawing import render
 from ..markdown import markdown_table
-from ..models import get_model
 from ..runner import versions
 from .catalogue import Plot
 from .exhibit import Exhibit
@@ -36,6 +35,6 @@ def plot_page(plot: Plot, exhibit: Exhibit, effort: str) -> str:
     ]
     for sheet in exhibit.sheets():
         lines += [sheet.caption, "", *markdown_table(sheet.headings, sheet.rows), ""]
-    lines += [f"- {name}: {get_model(name).about}" for name in plot.settings["models"]]
+    lines += [f"- {name}: {about}" for name, about in exhibit.notes(plot)]
     used = ", ".join(f"{name} {number}" for name, number in sorted(versions().items()))
     return "\n".join([*lines, f"- computed with {used}"]) + "\n"
