@@ -27,7 +27,7 @@ from echelon.metrics.ranking import (
     reciprocal_rank,
 )
 from echelon.metrics.ranking.presets import PRESETS, Conventions
-from echelon.metrics.ranking.queries import by_query, fall_within, order_within
+from echelon.metrics.ranking.queries import by_query, fall_within, order_within, padded_queries
 
 FIRST_HIT = (reciprocal_rank, hit_rate, expected_reciprocal_rank)
 METRICS = (dcg, ndcg_score, precision_at, recall_at, average_precision, *FIRST_HIT)
@@ -442,14 +442,14 @@ def test_rows_of_queries_are_sorted_together_or_apart():
     sizes = rng.integers(1, 40, 50)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     keys = rng.choice([-np.inf, 0.0, 1.0, 2.0, np.inf], sizes.sum())
-    order = order_within(keys, starts)
+    order = order_within(keys, padded_queries(starts))
     for first, last in itertools.pairwise(starts):
         np.testing.assert_array_equal(
             order[first:last], first + np.argsort(keys[first:last], kind="stable")
         )
     values = rng.integers(0, 9, sizes.sum()).astype(float)
     for first, last in itertools.pairwise(starts):
-        part = fall_within(values, starts)[first:last]
+        part = fall_within(values, padded_queries(starts))[first:last]
         np.testing.assert_array_equal(part, np.sort(values[first:last])[::-1])
 
 
@@ -458,7 +458,7 @@ def test_padding_stays_behind_infinite_keys():
     sizes = rng.integers(130, 250, 40)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     keys = rng.choice([0.0, 1.0, np.inf], sizes.sum())
-    order = order_within(keys, starts, stable=False)
+    order = order_within(keys, padded_queries(starts), stable=False)
     for first, last in itertools.pairwise(starts):
         assert sorted(order[first:last]) == list(range(first, last))
         assert (keys[order[first:last]] == np.sort(keys[first:last])).all()
@@ -752,7 +752,7 @@ def test_document_ids_follow_their_rows_into_the_queries():
 def test_infinite_scores_stay_in_their_query():
     keys = np.random.default_rng(0).choice([1.0, 2.0, np.inf], 1600)
     starts = np.array([0, 600, 1600])
-    order = order_within(keys, starts, stable=False)
+    order = order_within(keys, padded_queries(starts), stable=False)
     for first, last in itertools.pairwise(starts):
         assert sorted(order[first:last]) == list(range(first, last))
         assert (np.diff(np.isinf(keys[order[first:last]]).astype(int)) >= 0).all()

@@ -20,7 +20,7 @@ from ...ordinal.arrays import read_numbers, require_count
 from ...pairs.preference_panel import ROUNDING
 from .emphasis_axioms import Emphasis, as_function, check_emphasis
 from .misranking import pair_rows, query_pairs, tie_error
-from .queries import QueryRows, Vector, order_within, read_label_column
+from .queries import QueryRows, Vector, order_within, padded_queries, read_label_column
 from .summary import QueryScores, is_loss, query_metric, settled
 
 Ranks = npt.NDArray[np.intp]
@@ -202,7 +202,7 @@ def _misrankable(ranks: Ranks) -> Any:
 
 def _target_ranks(labels: Vector, starts: Ranks) -> Ranks:
     """Rank of each row in its query, the highest label first; equal labels share the best rank."""
-    order = order_within(-labels, starts)
+    order = order_within(-labels, padded_queries(starts))
     places = np.arange(len(order))
     fresh = np.r_[True, labels[order][1:] != labels[order][:-1]]
     fresh[starts[:-1]] = True

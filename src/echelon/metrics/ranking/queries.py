@@ -6,7 +6,7 @@ like size are the rows of a matrix, so that no loop runs over queries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ from .._labels import require_length
 
 Vector = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
+Block = tuple[Codes, "npt.NDArray[np.bool_] | None"]
 
 #: How rows of equal score are taken.
 TIES = ("average", "input", "best", "worst", "doc_id")
@@ -56,6 +57,11 @@ class QueryRows:
         """Rows of each query."""
         return np.diff(self.starts)
 
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The queries as matrices, see `padded_queries`."""
+        return list(padded_queries(self.starts))
+
     def sums(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Sum of a number per row over each query."""
         return np.add.reduceat(values, self.starts[:-1])
@@ -85,7 +91,14 @@ class Ranking:
         if self.groups is None:
             return values
         sizes = np.diff(self.groups)
-        return np.repeat(np.add.reduceat(values, self.groups[:-1]) / sizes, sizes)
+        tied = sizes > 1
+        first, sizes = self.groups[:-1][tied], sizes[tied]
+        # Most places are shared by nobody: the others are taken out, averaged and put back.
+        starts = np.cumsum(sizes) - sizes
+        places = np.repeat(first - starts, sizes) + np.arange(sizes.sum())
+        result = values.copy()
+        result[places] = np.repeat(np.add.reduceat(values[places], starts) / sizes, sizes)
+        return result
 
 
 def by_query(
@@ -148,7 +161,7 @@ def rank_rows(view: QueryRows, ties: str, gains: Vector, doc_id: Any = None) -> 
     """
     before = _order_of_ties(view, ties, gains, doc_id)
     keys = -view.scores if before is None else -view.scores[before]
-    order = order_within(keys, view.starts, stable=ties != "average")
+    order = order_within(keys, view.blocks, stable=ties != "average")
     if before is not None:
         order = before[order]
     positions = np.arange(len(order)) - np.repeat(view.starts[:-1], view.sizes)
@@ -156,27 +169,28 @@ def rank_rows(view: QueryRows, ties: str, gains: Vector, doc_id: Any = None) -> 
     return Ranking(order, positions, groups)
 
 
-def order_within(keys: Vector, starts: Codes, *, stable: bool = True) -> Codes:
-    """Rows by rising key within each query."""
+def order_within(keys: Vector, blocks: Iterable[Block], *, stable: bool = True) -> Codes:
+    """Rows by rising key within each query of `padded_queries`."""
     kind = "stable" if stable else None
     result = np.empty(len(keys), dtype=np.intp)
     # NaN sorts behind everything, but NumPy sorts much faster without it.
     behind = np.inf if len(keys) and keys.max() < np.inf else np.nan
-    for places, present in padded_queries(starts):
+    for places, present in blocks:
         if present is None:
             order = np.argsort(keys.reshape(places.shape), axis=1, kind=kind)
             np.add(order, places[:, :1], out=result.reshape(places.shape))
         else:
             block = np.where(present, keys[places], behind)
             order = np.argsort(block, axis=1, kind=kind)
-            result[places[present]] = (order + places[:, :1])[present]
+            order += places[:, :1]
+            result[places[present]] = order[present]
     return result
 
 
-def fall_within(values: Vector, starts: Codes) -> Vector:
-    """Finite numbers in falling order within each query."""
+def fall_within(values: Vector, blocks: Iterable[Block]) -> Vector:
+    """Finite numbers in falling order within each query of `padded_queries`."""
     result = -values
-    for places, present in padded_queries(starts):
+    for places, present in blocks:
         if present is None:
             result.reshape(places.shape).sort(axis=1)
         else:
@@ -186,10 +200,10 @@ def fall_within(values: Vector, starts: Codes) -> Vector:
     return np.negative(result, out=result)
 
 
-def padded_queries(starts: Codes) -> Iterator[tuple[Codes, npt.NDArray[np.bool_] | None]]:
+def padded_queries(starts: Codes) -> Iterator[Block]:
     """Places of the rows of queries of like size, a matrix with a line per query.
 
-    Sizes of one matrix are within a factor of two, so that it is no more than half padding. With
+    Sizes of one matrix are within a factor of 2^¼, so that less than a sixth of it is padding. With
     each comes a mask of the entries that are rows, and padding names any place. If all queries have
     one size, there is one matrix of all places in turn, and None for its mask.
     """
@@ -197,13 +211,13 @@ def padded_queries(starts: Codes) -> Iterator[tuple[Codes, npt.NDArray[np.bool_]
     if len(sizes) and (sizes == sizes[0]).all():
         yield np.arange(starts[0], starts[-1]).reshape(len(sizes), -1), None
         return
-    _, exponents = np.frexp(sizes)
-    for exponent in np.unique(exponents):
-        chosen = exponents == exponent
+    steps = np.floor(4.0 * np.log2(sizes)).astype(np.intp)
+    for step in np.unique(steps):
+        chosen = steps == step
         column = np.arange(sizes[chosen].max())
         present = column < sizes[chosen][:, None]
         places = starts[:-1][chosen][:, None] + column
-        yield np.minimum(places, starts[-1] - 1), present
+        yield np.minimum(places, starts[-1] - 1, out=places), present
 
 
 def read_label_column(y_true: Any) -> Vector:
@@ -282,9 +296,9 @@ def _order_of_ties(view: QueryRows, ties: str, gains: Vector, doc_id: Any) -> Co
     if ties == "doc_id":
         if doc_id is None:
             raise ValueError("doc_id must be given for ties='doc_id'; found none.")
-        return order_within(-_document_ranks(doc_id, len(view.rows))[view.rows], view.starts)
+        return order_within(-_document_ranks(doc_id, len(view.rows))[view.rows], view.blocks)
     if ties in ("best", "worst"):
-        return order_within(-gains if ties == "best" else gains, view.starts)
+        return order_within(-gains if ties == "best" else gains, view.blocks)
     return None
 
 

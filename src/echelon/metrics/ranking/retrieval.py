@@ -343,7 +343,7 @@ def _collected(view: QueryRows, ranking: Ranking, worth: Vector, factors: Vector
 
 def _best(view: QueryRows, ranking: Ranking, worth: Vector, factors: Vector) -> Vector:
     """Σ worth × factor of each query in the best order."""
-    return view.sums(fall_within(worth, view.starts) * factors[ranking.positions])
+    return view.sums(fall_within(worth, view.blocks) * factors[ranking.positions])
 
 
 def _relevant_worth(
