@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from ._choices import require_choice
-from ._validation import RankingData, validate_ranking_fit
+from ._validation import RankingData
 from ._warnings import warn_caller
 from .kernels import Kernel, Precomputed, get_kernel, parameter_names, resolve_gamma
 from .ordinal.arrays import require_count, require_positive
@@ -32,14 +32,17 @@ class RankTask:
     C: float
 
 
-def read_rank_task(model: Any, X: Any, y: Any, **parts: Any) -> RankTask:
-    """Check the parameters that all ranking machines share, and their data."""
+def check_rank_parameters(model: Any) -> None:
+    """Refuse parameters that all ranking machines share and that make no sense."""
     for name in ("C", "tol"):
         require_positive(name, getattr(model, name))
     require_count("max_iter", model.max_iter)
     require_choice("loss", model.loss, ("squared_hinge", "hinge"))
     require_choice("query_weighting", model.query_weighting, ("pairs", "queries"))
-    data = validate_ranking_fit(model, X, y, **parts)
+
+
+def read_rank_task(model: Any, data: RankingData) -> RankTask:
+    """Weigh the pairs and their loss by the parameters of a ranking machine."""
     pairs = data.pairs
     if model.query_weighting == "queries":
         pairs = weigh_queries_alike(pairs)

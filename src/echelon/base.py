@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,12 @@ from . import metrics
 from ._pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
 from ._validation import (
     OrdinalData,
+    RankingData,
+    all_or_nothing,
     one_column,
     two_rows,
     validate_inputs,
+    validate_ranking_fit,
 )
 from .ordinal.arrays import check_weights, require_count
 from .ordinal.costs import cost_matrix
@@ -161,10 +164,9 @@ class SignedLearnerMixin:
 class RankerMixin:
     """From scores to an order, for estimators that learn which rows stand above which.
 
-    A subclass gives ``fit(X, y=None, *, qid=None, sample_weight=None, pairs=None,
-    pair_weight=None)`` and ``_scores(X)`` for inputs that were checked, and has ``predict``,
-    ``rank``, ``score`` and ``explain_pair`` from here. A subclass whose score is a sum of parts
-    overrides ``_pair_terms``.
+    A subclass gives ``_check_parameters()``, ``_learn(data)`` and ``_scores(X)`` for inputs that
+    were checked, and has ``fit``, ``predict``, ``rank``, ``score`` and ``explain_pair`` from here.
+    A subclass whose score is a sum of parts overrides ``_pair_terms``.
     """
 
     # With metadata routing on, queries reach every ranker without being asked for.
@@ -177,8 +179,60 @@ class RankerMixin:
         tags.target_tags.required = True
         return tags
 
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _learn(self, data: RankingData) -> None:
+        raise NotImplementedError
+
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         raise NotImplementedError
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        pairs: Any = None,
+        pair_weight: Any = None,
+    ) -> Self:
+        """Learn from labels, from stated pairs, or from both.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Sparse, with NaN where missing, or a kernel matrix where the ranker takes them.
+        y : array-like of shape (n,), optional
+            Labels, higher is better. Rows of one query with different labels are pairs.
+        qid : sequence of shape (n,), optional
+            Query of each row, any hashable ids in any order; all rows are one query by default.
+        sample_weight : array-like of shape (n,), optional
+            A pair from labels weighs the product of the weights of its rows.
+        pairs : array-like of shape (m, 2) or PairSet, optional
+            Rows of winner and loser.
+        pair_weight : array-like of shape (m,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        # No name here holds the data, so that a ranker can let go of what it has used.
+        self._learn(
+            validate_ranking_fit(
+                self,
+                X,
+                y,
+                qid=qid,
+                sample_weight=sample_weight,
+                pairs=pairs,
+                pair_weight=pair_weight,
+            )
+        )
+        return self
 
     def predict(self, X: Any) -> npt.NDArray[np.float64]:
         """Scores; a row with a greater one is ranked higher.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.base import BaseEstimator
 
 from ._linear_scores import LinearRankerMixin
-from ._rank_svm_task import printer, read_rank_task, store_certificate
-from ._validation import all_or_nothing
+from ._rank_svm_task import check_rank_parameters, printer, read_rank_task, store_certificate
+from ._validation import RankingData
 from .solvers.pair_newton import solve_linear_pairs
 
 
@@ -112,46 +110,12 @@ class LinearRankSVM(LinearRankerMixin, BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
-    ) -> LinearRankSVM:
-        """Fit to labels, to stated pairs, or to both.
+    def _check_parameters(self) -> None:
+        check_rank_parameters(self)
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,), optional
-            Labels, higher is better. Rows of one query with different labels are pairs.
-        qid : sequence of shape (n,), optional
-            Query of each row; all rows are one query by default.
-        sample_weight : array-like of shape (n,), optional
-            A pair from labels weighs the product of the weights of its rows.
-        pairs : array-like of shape (m, 2) or PairSet, optional
-            Rows of winner and loser.
-        pair_weight : array-like of shape (m,), optional
-
-        Returns
-        -------
-        self
-        """
+    def _learn(self, data: RankingData) -> None:
         last = getattr(self, "coef_", None) if self.warm_start else None
-        task = read_rank_task(
-            self,
-            X,
-            y,
-            qid=qid,
-            sample_weight=sample_weight,
-            pairs=pairs,
-            pair_weight=pair_weight,
-        )
+        task = read_rank_task(self, data)
         solution = solve_linear_pairs(
             task.X,
             task.pairs,
@@ -164,4 +128,3 @@ class LinearRankSVM(LinearRankerMixin, BaseEstimator):
         )
         self.coef_ = solution.coef
         store_certificate(self, solution)
-        return self

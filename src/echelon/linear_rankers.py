@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ._choices import require_choice
-from ._linear_scores import LinearRankerMixin
-from ._validation import all_or_nothing, validate_ranking_chunk, validate_ranking_fit
+from ._linear_scores import LinearRankerMixin, StreamedRankerMixin
+from ._validation import RankingData
 from ._warnings import warn_caller
 from .ordinal.arrays import require_count, require_positive
 from .solvers.margin_lp import MarginResult, maximise_margin
@@ -19,7 +19,7 @@ from .solvers.pair_draws import PairSampler
 from .solvers.rank_perceptron import PairPerceptron, solve_rank_perceptron
 
 
-class RankPerceptron(LinearRankerMixin, BaseEstimator):
+class RankPerceptron(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
     """Perceptron on pairs of rows, by many random pairs or online.
 
     Parameters
@@ -97,46 +97,10 @@ class RankPerceptron(LinearRankerMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
-    ) -> RankPerceptron:
-        """Learn from labels, from stated pairs, or from both, from nothing.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,), optional
-            Labels, higher is better. Rows of one query with different labels are pairs.
-        qid : sequence of shape (n,), optional
-            Query of each row; all rows are one query by default.
-        sample_weight : array-like of shape (n,), optional
-            A pair from labels is drawn by the product of the weights of its rows.
-        pairs : array-like of shape (m, 2) or PairSet, optional
-            Rows of winner and loser.
-        pair_weight : array-like of shape (m,), optional
-
-        Returns
-        -------
-        self
-        """
+    def _check_parameters(self) -> None:
         require_count("n_epochs", self.n_epochs)
-        data = validate_ranking_fit(
-            self,
-            X,
-            y,
-            qid=qid,
-            sample_weight=sample_weight,
-            pairs=pairs,
-            pair_weight=pair_weight,
-        )
+
+    def _learn(self, data: RankingData) -> None:
         self._rng = self._new_generator()
         result = solve_rank_perceptron(
             data.X,
@@ -150,46 +114,10 @@ class RankPerceptron(LinearRankerMixin, BaseEstimator):
         self.margin_ = result.margin
         self.mistake_bound_ = result.mistake_bound
         self.n_iter_ = result.n_epochs
-        return self
 
-    @all_or_nothing
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
-    ) -> RankPerceptron:
-        """Draw one epoch of pairs among the given rows, and go on from what was learnt before.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,), optional
-        qid : sequence of shape (n,), optional
-        sample_weight : array-like of shape (n,), optional
-        pairs : array-like of shape (m, 2) or PairSet, optional
-        pair_weight : array-like of shape (m,), optional
-
-        Returns
-        -------
-        self
-            Unchanged if the rows have no pair.
-        """
+    def _learn_chunk(self, data: RankingData) -> None:
+        """Draw one epoch of pairs among the rows."""
         before = getattr(self, "_perceptron", None)
-        data = validate_ranking_chunk(
-            self,
-            X,
-            y,
-            qid=qid,
-            sample_weight=sample_weight,
-            pairs=pairs,
-            pair_weight=pair_weight,
-            first=before is None,
-        )
         if before is None:
             before = PairPerceptron.fresh(data.X.shape[1])
             self._rng = self._new_generator()
@@ -198,7 +126,6 @@ class RankPerceptron(LinearRankerMixin, BaseEstimator):
             before = before.presented(data.X, *drawn)
         self._forget("margin_", "mistake_bound_", "n_iter_")
         self._store(before, before.average if self.averaged else before.coef)
-        return self
 
     def _store(self, state: PairPerceptron, coef: Any) -> None:
         self._perceptron = state
@@ -290,46 +217,7 @@ class MarginLPRanker(LinearRankerMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
-    ) -> MarginLPRanker:
-        """Fit to labels, to stated pairs, or to both.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,), optional
-            Labels, higher is better. Rows of one query with different labels are pairs.
-        qid : sequence of shape (n,), optional
-            Query of each row; all rows are one query by default.
-        sample_weight : array-like of shape (n,), optional
-            A pair from labels weighs the product of the weights of its rows.
-        pairs : array-like of shape (m, 2) or PairSet, optional
-            Rows of winner and loser.
-        pair_weight : array-like of shape (m,), optional
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        data = validate_ranking_fit(
-            self,
-            X,
-            y,
-            qid=qid,
-            sample_weight=sample_weight,
-            pairs=pairs,
-            pair_weight=pair_weight,
-        )
+    def _learn(self, data: RankingData) -> None:
         result = maximise_margin(
             data.X,
             data.pairs,
@@ -346,7 +234,6 @@ class MarginLPRanker(LinearRankerMixin, BaseEstimator):
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
         self._report_trouble(result)
-        return self
 
     def _check_parameters(self) -> None:
         if not isinstance(self.nu, Real) or not 0.0 <= float(self.nu) < 1.0:

@@ -11,13 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from ._choices import require_choice
-from ._linear_scores import LinearRankerMixin
-from ._validation import (
-    RankingData,
-    all_or_nothing,
-    validate_ranking_chunk,
-    validate_ranking_fit,
-)
+from ._linear_scores import LinearRankerMixin, StreamedRankerMixin
+from ._validation import RankingData
 from .ordinal.arrays import require_count, require_positive
 from .pairs import PairSet, query_codes
 from .pairs.losses import pair_loss
@@ -57,7 +52,7 @@ class _Rows:
         return _Rows(self.X[rows], self.relevance[rows], qid, self.weights[rows])
 
 
-class OnlineRankSVM(LinearRankerMixin, BaseEstimator):
+class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
     """Linear ranking support vector machine by stochastic steps, for streams of rows or pairs.
 
     Parameters
@@ -155,47 +150,8 @@ class OnlineRankSVM(LinearRankerMixin, BaseEstimator):
         self.buffer_size = buffer_size
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
-    ) -> OnlineRankSVM:
-        """Learn from labels, from stated pairs, or from both, in several epochs, from nothing.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,), optional
-            Labels, higher is better. Rows of one query with different labels are pairs.
-        qid : sequence of shape (n,), optional
-            Query of each row; all rows are one query by default.
-        sample_weight : array-like of shape (n,), optional
-            A pair from labels weighs the product of the weights of its rows.
-        pairs : array-like of shape (m, 2) or PairSet, optional
-            Rows of winner and loser.
-        pair_weight : array-like of shape (m,), optional
-
-        Returns
-        -------
-        self
-        """
-        steps = self._read_steps()
-        data = validate_ranking_fit(
-            self,
-            X,
-            y,
-            qid=qid,
-            sample_weight=sample_weight,
-            pairs=pairs,
-            pair_weight=pair_weight,
-        )
-        rng = self._new_generator()
+    def _learn(self, data: RankingData) -> None:
+        steps, rng = self._steps(), self._new_generator()
         sampler = PairSampler(data.pairs, data.X)
         size = self.pairs_per_row * sampler.n_rows + sampler.n_listed
         state = DescentState.fresh(data.X.shape[1])
@@ -205,56 +161,16 @@ class OnlineRankSVM(LinearRankerMixin, BaseEstimator):
         self._store(state)
         self.objective_ = self._objective(data)
         self.n_iter_ = int(self.n_epochs)
-        return self
 
-    @all_or_nothing
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
-    ) -> OnlineRankSVM:
-        """Learn from rows or pairs that arrive, and go on from what was learnt before.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            One row, a query, or any other chunk.
-        y : array-like of shape (n,), optional
-            Labels, as numbers on one scale for all calls.
-        qid : sequence of shape (n,), optional
-        sample_weight : array-like of shape (n,), optional
-        pairs : array-like of shape (m, 2) or PairSet, optional
-            Pairs among the given rows.
-        pair_weight : array-like of shape (m,), optional
-
-        Returns
-        -------
-        self
-        """
-        steps = self._read_steps()
-        state = getattr(self, "_state", None)
-        data = validate_ranking_chunk(
-            self,
-            X,
-            y,
-            qid=qid,
-            sample_weight=sample_weight,
-            pairs=pairs,
-            pair_weight=pair_weight,
-            first=state is None,
-        )
+    def _learn_chunk(self, data: RankingData) -> None:
+        """Step along pairs of the rows that arrive, among each other and with the buffer."""
+        steps, state = self._steps(), getattr(self, "_state", None)
         if state is None:
             state = DescentState.fresh(data.X.shape[1])
             self._rng, self._buffer, self._n_seen = self._new_generator(), None, 0
         rows, drawn = self._meet(data)
         self._forget("objective_", "n_iter_")
         self._store(descend(rows, *drawn, state, steps))
-        return self
 
     def _meet(self, data: RankingData) -> tuple[Any, tuple[Any, Any]]:
         """Pair the rows that arrive with each other and with the buffer; then sample the buffer."""
@@ -292,7 +208,7 @@ class OnlineRankSVM(LinearRankerMixin, BaseEstimator):
         self._n_seen += n_new
         self._buffer = rows.take(np.array(places, dtype=np.intp)) if places else None
 
-    def _read_steps(self) -> PairSteps:
+    def _check_parameters(self) -> None:
         require_positive("alpha", self.alpha)
         for name in ("n_epochs", "pairs_per_row", "batch_size"):
             require_count(name, getattr(self, name))
@@ -301,6 +217,8 @@ class OnlineRankSVM(LinearRankerMixin, BaseEstimator):
             require_positive("initial_rate", self.initial_rate)
         require_choice("loss", self.loss, LOSSES)
         require_choice("learning_rate", self.learning_rate, RATES)
+
+    def _steps(self) -> PairSteps:
         return PairSteps(
             float(self.alpha),
             self.loss,

@@ -19,7 +19,7 @@ from ._judges import Judge
 from ._members import clone_or, inherit_input_tags, seed
 from ._pair_explanations import PairExplanation, explanation, shapley_terms
 from ._preference_task import fit_both_ways, reference, training_pairs
-from ._validation import all_or_nothing, two_rows, validate_inputs, validate_ranking_fit
+from ._validation import RankingData, two_rows, validate_inputs
 from .base import RankerMixin
 from .ordinal.arrays import LARGEST_SEED, require_count
 from .pairs.preference_order import DECISIONS, METHODS, order_by, quicksort, sort_by_degree
@@ -128,40 +128,7 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
         self.n_reference = n_reference
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
-    ) -> PreferenceRanker:
-        """Learn from labels, from stated pairs, or from both.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,), optional
-            Labels, higher is better; rows of one query with different labels make a pair.
-        qid : sequence of shape (n,), optional
-            Query of each row, any hashable ids in any order.
-        sample_weight : array-like of shape (n,), optional
-            An implied pair weighs the product of the weights of its rows.
-        pairs : array-like of shape (m, 2), or PairSet, optional
-            Rows of winner and loser of stated pairs.
-        pair_weight : array-like of shape (m,), optional
-
-        Returns
-        -------
-        self : PreferenceRanker
-        """
-        self._check_parameters()
-        data = validate_ranking_fit(
-            self, X, y, qid=qid, sample_weight=sample_weight, pairs=pairs, pair_weight=pair_weight
-        )
+    def _learn(self, data: RankingData) -> None:
         random = check_random_state(self.random_state)
         rng = np.random.default_rng(random.randint(LARGEST_SEED))
         model = seed(clone_or(self.estimator, _default_classifier), random)
@@ -172,7 +139,6 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
         self.n_pairs_ = len(winners)
         self.reference_, self.reference_weight_ = reference(data, self.n_reference, rng)
         self._order_seed = random.randint(LARGEST_SEED)
-        return self
 
     def preference(self, U: Any, V: Any) -> Vector:
         """h(u, v): the probability that each row of U is preferred to the same row of V.

@@ -17,7 +17,7 @@ from ._choices import require_choice
 from ._pair_explanations import PairTerm
 from ._ranking_stages import HeldOutPairs, StagedRankerMixin, check_stopping
 from ._stages import Patience, is_reported, print_round
-from ._validation import all_or_nothing, validate_ranking_fit
+from ._validation import RankingData
 from ._warnings import warn_caller
 from .ordinal.arrays import require_count, require_positive
 from .pairs.pair_rows import laid_out_rows
@@ -181,42 +181,8 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
-    ) -> RankBoost:
-        """Learn from labels within queries, from stated pairs, or from both.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Inputs; NaN where missing.
-        y : array-like of shape (n,), optional
-            Labels, higher is better.
-        qid : sequence of shape (n,), optional
-            Query of each row, in any order; only rows of one query are compared by label.
-        sample_weight : array-like of shape (n,), optional
-            A pair of rows weighs the product of their weights.
-        pairs : array-like of shape (m, 2) or PairSet, optional
-            Rows of winner and loser.
-        pair_weight : array-like of shape (m,), optional
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
+    def _learn(self, data: RankingData) -> None:
         self.__dict__.pop("validation_scores_", None)
-        data = validate_ranking_fit(
-            self, X, y, qid=qid, sample_weight=sample_weight, pairs=pairs, pair_weight=pair_weight
-        )
         rng = check_random_state(self.random_state)
         train, watch = data.pairs, None
         if self.n_iter_no_change is not None:
@@ -241,7 +207,6 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
                 ConvergenceWarning,
             )
         self._store(rounds, start)
-        return self
 
     def _boost(
         self, learn: Learner, state: PairObjective, step: str, watch: HeldOutPairs | None

@@ -12,17 +12,18 @@ from sklearn.utils import check_random_state
 from ._choices import require_choice
 from ._rank_svm_task import (
     RankTask,
+    check_rank_parameters,
     make_kernel,
     printer,
     read_rank_task,
     store_certificate,
     take_rows,
 )
-from ._validation import all_or_nothing
+from ._validation import RankingData
 from .base import RankerMixin
 from .kernels import Kernel, Pearson, Precomputed
 from .kernels.cache import apply_kernel
-from .ordinal.arrays import check_weights, require_count, require_positive
+from .ordinal.arrays import require_count, require_positive
 from .pairs.pair_rows import paired_rows, restrict_pairs
 from .pairs.pair_set import PairSet
 from .solvers.kernel_factor import factor_kernel
@@ -160,48 +161,9 @@ class RankSVM(RankerMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
-    ) -> RankSVM:
-        """Fit to labels, to stated pairs, or to both.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Or the kernel matrix of shape (n, n) for ``kernel="precomputed"``.
-        y : array-like of shape (n,), optional
-            Labels, higher is better. Rows of one query with different labels are pairs.
-        qid : sequence of shape (n,), optional
-            Query of each row; all rows are one query by default.
-        sample_weight : array-like of shape (n,), optional
-            A pair from labels weighs the product of the weights of its rows.
-        pairs : array-like of shape (m, 2) or PairSet, optional
-            Rows of winner and loser.
-        pair_weight : array-like of shape (m,), optional
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        task = read_rank_task(
-            self,
-            X,
-            y,
-            qid=qid,
-            sample_weight=sample_weight,
-            pairs=pairs,
-            pair_weight=pair_weight,
-        )
-        kernel = make_kernel(self, task.X, check_weights(sample_weight, task.X.shape[0]))
+    def _learn(self, data: RankingData) -> None:
+        task = read_rank_task(self, data)
+        kernel = make_kernel(self, task.X, data.sample_weight)
         rows = paired_rows(task.pairs)
         inputs = take_rows(kernel, task.X, rows)
         problem = RankTask(inputs, restrict_pairs(task.pairs, rows), task.C)
@@ -213,9 +175,9 @@ class RankSVM(RankerMixin, BaseEstimator):
         if not isinstance(kernel, Precomputed):
             self.support_vectors_ = inputs[used]
         store_certificate(self, solution)
-        return self
 
     def _check_parameters(self) -> None:
+        check_rank_parameters(self)
         require_choice("solver", self.solver, ("auto", "primal", "dual"))
         require_positive("cache_size", self.cache_size)
         if self.n_components is not None:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from support.estimators import draws, label, ranker_instances
+from support.estimators import draws_by_place, draws_pairs, label, ranker_instances
 from support.rankings import all_pairs, ranking_data
 
 from echelon.metrics import misranking_loss
@@ -83,8 +83,8 @@ def test_order_of_labels_is_all_that_matters(estimator):
 
 def test_listed_pairs_equal_labels(estimator):
     X, y, qid = ranking_data(n=40)
-    if draws(estimator):
-        pytest.skip("draws in another order from a list")
+    if draws_pairs(estimator):
+        pytest.skip("draws others from a list")
     model = fitted(estimator, X, y, qid=qid)
     listed = fitted(estimator, X, pairs=all_pairs(y, qid))
     assert_same_scores(listed.predict(X), model.predict(X))
@@ -92,7 +92,7 @@ def test_listed_pairs_equal_labels(estimator):
 
 def test_rows_in_any_order(estimator):
     X, y, qid = ranking_data()
-    if draws(estimator):
+    if draws_by_place(estimator):
         pytest.skip("draws, and the order of rows decides what")
     order = np.random.default_rng(1).permutation(len(X))
     model = fitted(estimator, X, y, qid=qid)

@@ -110,7 +110,7 @@ VARIANTS = {
 }
 
 # Rankers that draw pairs, or see them one after the other.
-DRAWS_PAIRS = (OnlineRankSVM, PreferenceRanker, RankPerceptron)
+DRAWS_PAIRS = (OnlineRankSVM, RankPerceptron)
 
 
 def public_estimators():
@@ -138,9 +138,15 @@ def ranker_instances():
     return [i for i in instances() if isinstance(i, RankerMixin)]
 
 
-def draws(ranker):
-    """Whether a fit draws pairs or rows, so that their order can have an effect."""
-    return isinstance(ranker, DRAWS_PAIRS) or getattr(ranker, "n_components", None) is not None
+def draws_pairs(ranker):
+    """Whether a fit draws pairs or rows, and others from a list of the same pairs."""
+    return isinstance(ranker, DRAWS_PAIRS) or draws_by_place(ranker)
+
+
+def draws_by_place(ranker):
+    """Whether a fit draws by the places of rows, so that their order has an effect."""
+    places = getattr(ranker, "n_components", None) is not None
+    return places or isinstance(ranker, PreferenceRanker)
 
 
 def label(instance):
