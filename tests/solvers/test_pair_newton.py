@@ -124,7 +124,7 @@ def test_units_of_features_cost_few_steps(squared, factors):
 
 def test_many_columns_take_the_diagonal():
     rng = np.random.default_rng(0)
-    X = sp.random_array((150, 400), density=0.05, rng=rng, format="csr")
+    X = sp.random(150, 400, density=0.05, random_state=rng, format="csr")
     y = np.digitize(X @ rng.normal(size=400), [-0.5, 0.0, 0.5])
     pairs = PairSet.from_labels(y)
     sparse = solve_pairs(LinearSpace(X, pairs), pairs, 1.0, squared=True, tol=1e-10)

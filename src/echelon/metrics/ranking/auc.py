@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.integrate import trapezoid
 
 from ..._choices import require_choice
 from .misranking import PairShares, QueryPairs, pair_metric, pair_rows, query_pairs, tie_error
@@ -144,7 +145,7 @@ class RocCurve(NamedTuple):
     @property
     def area(self) -> float:
         """Area under the curve, which is the AUC with ties as half."""
-        return float(np.trapezoid(self.true_positive_rate, self.false_positive_rate))
+        return float(trapezoid(self.true_positive_rate, self.false_positive_rate))
 
 
 def roc_curve(

@@ -231,7 +231,7 @@ def _p_value(
     if not d.any():
         return 1.0
     if method == "wilcoxon":
-        return float(stats.wilcoxon(d).pvalue)
+        return float(stats.wilcoxon(d[d != 0]).pvalue)
     return _sign_flips(d * w, n_resamples, rng)
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from echelon.metrics.comparison import Summary, two_sided_p
 
-from ..verdicts import p_text
+from ..verdicts import LEVEL, p_text
 
 Array = npt.NDArray[np.float64]
 Tell = Callable[[str], None]
@@ -83,10 +83,13 @@ class Contest:
 
     def _verdict(self, entrant: Entrant) -> str:
         found, p = self.difference(entrant)
-        if p >= 0.05:
-            return f"is not told apart ({found.mean:+.4f}, p = {p_text(p)})"
+        shown = p_text(p)
+        bound = f"p < {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
+        figures = f"({found.mean:+.4f}, {bound})"
+        if p >= LEVEL:
+            return f"is not told apart {figures}"
         better = (found.mean > 0) == self.measures[0].greater_is_better
-        return f"is {'better' if better else 'worse'} ({found.mean:+.4f}, p = {p_text(p)})"
+        return f"is {'better' if better else 'worse'} {figures}"
 
 
 def _figure(summary: Summary) -> str:

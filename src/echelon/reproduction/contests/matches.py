@@ -118,17 +118,22 @@ def _models() -> list[tuple[str, str, Learner]]:
         (
             "PreferenceRanker, logistic",
             "logistic regression on differences of inputs",
-            _preference(PreferenceRanker(linear)),
+            _preference(PreferenceRanker(linear, random_state=0)),
         ),
         (
             "PreferenceRanker, trees",
             "boosted trees on both players' inputs, symmetrised",
-            _preference(PreferenceRanker(trees, features="concatenation")),
+            _preference(PreferenceRanker(trees, features="concatenation", random_state=0)),
+        ),
+        (
+            "PreferenceRanker, players too",
+            "logistic regression on differences of inputs and of players, penalty chosen likewise",
+            _players_and_inputs,
         ),
         (
             "Points alone",
             "logistic regression on the difference of log points",
-            _preference(PreferenceRanker(linear), columns=[1]),
+            _preference(PreferenceRanker(linear, random_state=0), columns=[1]),
         ),
     ]
 
@@ -137,24 +142,56 @@ def _preference(ranker: PreferenceRanker, columns: list[int] | None = None) -> L
     chosen = slice(None) if columns is None else columns
 
     def learn(train: Matches, test: Matches) -> tuple[Array, str]:
-        n = len(train.won)
         X = np.vstack([train.a[:, chosen], train.b[:, chosen]])
-        first, second = np.arange(n), np.arange(n, 2 * n)
-        pairs = np.where(train.won[:, None], np.c_[first, second], np.c_[second, first])
-        ranker.fit(X, pairs=pairs)
+        ranker.fit(X, pairs=_outcomes(train))
         return ranker.preference(test.a[:, chosen], test.b[:, chosen]), ""
 
     return learn
 
 
+def _outcomes(matches: Matches) -> npt.NDArray[np.intp]:
+    """Rows of winner and loser where the inputs of all players a stand above those of players b."""
+    n = len(matches.won)
+    a, b = np.arange(n), np.arange(n, 2 * n)
+    return np.where(matches.won[:, None], np.c_[a, b], np.c_[b, a])
+
+
+def _players_and_inputs(train: Matches, test: Matches) -> tuple[Array, str]:
+    n_players = int(max(train.players.max(), test.players.max())) + 1
+    scale = np.vstack([train.a, train.b]).std(axis=0)
+
+    def rows(matches: Matches, side: int) -> Any:
+        inputs = (matches.a, matches.b)[side] / scale
+        cells = (np.arange(len(inputs)), matches.players[:, side])
+        ones = np.ones(len(inputs))
+        who = sparse.csr_matrix((ones, cells), shape=(len(inputs), n_players))
+        return sparse.hstack([inputs, who], format="csr")
+
+    def predict(early: Matches, late: Matches, C: float) -> Array:
+        classifier = LogisticRegression(C=C, fit_intercept=False, max_iter=1000)
+        ranker = PreferenceRanker(classifier, random_state=0)
+        X = sparse.vstack([rows(early, 0), rows(early, 1)], format="csr")
+        ranker.fit(X, pairs=_outcomes(early))
+        return ranker.preference(rows(late, 0), rows(late, 1))
+
+    return _by_last_year(predict, train, test)
+
+
 def _bradley_terry(train: Matches, test: Matches) -> tuple[Array, str]:
     """P(a wins) = 1/(1 + exp(s_b − s_a)); players never seen have strength zero."""
+    return _by_last_year(_strengths, train, test)
+
+
+def _by_last_year(
+    predict: Callable[[Matches, Matches, float], Array], train: Matches, test: Matches
+) -> tuple[Array, str]:
+    """Predictions with the penalty that does best on the last year of training."""
     last = train.year.max()
     early, late = train[train.year < last], train[train.year == last]
     penalties = np.logspace(-2, 2, 9)
-    losses = [_values(_strengths(early, late, C), late.won)["log loss"].mean() for C in penalties]
+    losses = [_values(predict(early, late, C), late.won)["log loss"].mean() for C in penalties]
     best = float(penalties[int(np.argmin(losses))])
-    return _strengths(train, test, best), f"; chosen C = {best:g}"
+    return predict(train, test, best), f"; chosen C = {best:g}"
 
 
 def _strengths(train: Matches, test: Matches, C: float) -> Array:

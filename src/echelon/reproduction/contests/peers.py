@@ -59,6 +59,11 @@ class LambdaRank(RankerMixin, BaseEstimator):
             return np.asarray(self.model_.predict(X), dtype=np.float64)
 
 
+def lightgbm_version() -> str:
+    """Version of the peer, which must be installed."""
+    return str(_lightgbm().__version__)
+
+
 def _lightgbm() -> Any:
     try:
         import lightgbm

@@ -28,7 +28,7 @@ from echelon.rank_boost import RankBoost
 from echelon.rank_svm import RankSVM
 
 from .contest import Contest, Entrant, Measure, Tell, register_contest
-from .peers import LambdaRank
+from .peers import LambdaRank, lightgbm_version
 
 MEASURES = (
     Measure("NDCG@5"),
@@ -88,12 +88,13 @@ def _load() -> tuple[Judged, Judged]:
 
 
 def _candidates() -> list[Candidate]:
-    scaled = {"linear": LinearRankSVM(), "kernel": RankSVM()}
-    linear, kernel = (make_pipeline(StandardScaler(), model) for model in scaled.values())
+    linear, kernel = (
+        make_pipeline(StandardScaler(), model) for model in (LinearRankSVM(), RankSVM())
+    )
     return [
         Candidate(
             "LambdaRank",
-            "LightGBM's lambdarank",
+            f"lambdarank of LightGBM {lightgbm_version()}",
             LambdaRank(),
             {
                 "n_estimators": [50, 100, 200],

@@ -12,6 +12,7 @@ from echelon.metrics.comparison import Summary
 
 from ..contests import CONTESTS, Contest
 from ..errors import ReproductionError
+from ..verdicts import LEVEL
 from .catalogue import Plot
 from .exhibit import BLUE, VERMILION, Exhibit, Sheet, Tell, register_kind
 
@@ -35,7 +36,7 @@ class Contests(Exhibit):
     def sheets(self) -> list[Sheet]:
         """What is found, then a table for every contest."""
         findings = [[contest.title, contest.finding()] for contest in self.contests]
-        summary = Sheet("What is found (level 0.05):", ("Contest", "Finding"), findings)
+        summary = Sheet(f"What is found (level {LEVEL}):", ("Contest", "Finding"), findings)
         return [summary, *(self._sheet(contest) for contest in self.contests)]
 
     def notes(self, plot: Plot) -> list[tuple[str, str]]:
