@@ -498,6 +498,7 @@ ERRORS = {
         "ties": "random",
     },
     "doc_id must be given for ties='doc_id'; found none.": {"preset": "trec"},
+    "doc_id must go with ties='doc_id'; found ties='average'.": {"doc_id": [1, 2, 3]},
     "doc_id must have one entry per row, 3; found shape (2,).": {
         "ties": "doc_id", "doc_id": [1, 2],
     },

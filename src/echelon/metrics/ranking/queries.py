@@ -297,6 +297,8 @@ def _order_of_ties(view: QueryRows, ties: str, gains: Vector, doc_id: Any) -> Co
         if doc_id is None:
             raise ValueError("doc_id must be given for ties='doc_id'; found none.")
         return order_within(-_document_ranks(doc_id, len(view.rows))[view.rows], view.blocks)
+    if doc_id is not None:
+        raise ValueError(f"doc_id must go with ties='doc_id'; found ties={ties!r}.")
     if ties in ("best", "worst"):
         return order_within(-gains if ties == "best" else gains, view.blocks)
     return None
