@@ -1,4 +1,4 @@
-"""Rows and columns drawn at random for the members of an ensemble."""
+"""Rows and columns drawn at random for the members of an ensemble, and rows dealt into folds."""
 
 from __future__ import annotations
 
@@ -84,3 +84,16 @@ def count_of(name: str, value: Any, n: int, *, above: bool = False) -> int:
         f"{name} must be a share above 0 and at most 1.0, or an integer of at least 1"
         f"{'' if above else f' and at most {n}'}; found {value!r}."
     )
+
+
+def deal_folds(labels: npt.NDArray[Any], n_folds: int) -> npt.NDArray[np.intp]:
+    """Fold of each row, dealt out by rising label, so that every label is spread evenly.
+
+    Examples
+    --------
+    >>> deal_folds(np.array([1, 0, 1, 0]), 2)
+    array([0, 0, 1, 1])
+    """
+    fold = np.empty(len(labels), dtype=np.intp)
+    fold[np.argsort(labels, kind="stable")] = np.arange(len(labels)) % n_folds
+    return fold

@@ -17,7 +17,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ._choices import require_choice
+from ._draws import deal_folds
 from ._members import clone_or, fit_weighted, inherit_input_tags
+from ._pair_explanations import PairExplanation
 from ._validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from .base import ThresholdModelMixin
 from .ordinal.arrays import require_count
@@ -39,6 +41,11 @@ def _scores_unseen_rows(model: ThresholdedRanker) -> bool:
             "seen part the classes too well."
         )
     return True
+
+
+def _ranker_explains(model: ThresholdedRanker) -> bool:
+    ranker = getattr(model, "ranker_", model.estimator)
+    return ranker is None or hasattr(ranker, "explain_pair")
 
 
 class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
@@ -192,7 +199,7 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
             raise ValueError(
                 f"cv={self.cv} holds whole queries out and needs at least two of them; found one."
             )
-        fold = _deal_folds(data.codes, int(self.cv)) if queries is None else queries % self.cv
+        fold = deal_folds(data.codes, int(self.cv)) if queries is None else queries % self.cv
         for number in np.unique(fold):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
@@ -223,19 +230,27 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         slope, thresholds = self._calibration
         return exceedance_to_probabilities(expit(slope * self._latent(X)[:, None] - thresholds))
 
+    @available_if(_ranker_explains)
+    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+        """Why one row has a greater score than another, as the ranker tells it.
+
+        Parameters
+        ----------
+        a, b : array-like of shape (d,), or of one row
+
+        Returns
+        -------
+        explanation : PairExplanation
+        """
+        check_is_fitted(self)
+        return self.ranker_.explain_pair(a, b)
+
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, RankBoost)
 
 
 def _scores(ranker: Any, X: Any) -> Vector:
     return np.asarray(ranker.predict(X), dtype=np.float64).reshape(-1)
-
-
-def _deal_folds(codes: Codes, n_folds: int) -> Codes:
-    """Fold of each row; every class is spread evenly."""
-    fold = np.empty(len(codes), dtype=np.intp)
-    fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % n_folds
-    return fold
 
 
 def _least_cost_thresholds(scores: Vector, codes: Codes, weights: Vector, cost: Matrix) -> Vector:

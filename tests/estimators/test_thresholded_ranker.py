@@ -168,3 +168,10 @@ def test_rankers_without_weights_take_queries():
     model = ThresholdedRanker(PlainRanker()).fit(X, y, qid=np.tile([1, 2], 6))
     assert model.ranker_.n_queries_ == 2
     np.testing.assert_array_equal(model.predict(X), y)
+
+
+def test_pairs_are_explained_by_the_ranker():
+    X, y = ordinal_data()
+    model = ThresholdedRanker(LinearRankSVM()).fit(X, y)
+    assert model.explain_pair(X[0], X[1]) == model.ranker_.explain_pair(X[0], X[1])
+    assert not hasattr(ThresholdedRanker(Ridge()).fit(X, y), "explain_pair")

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._draws import deal_folds
 from .._text import aligned
 from ..metrics.comparison import Summary
 from ..metrics.ranking.misranking import stated_misranking_loss
@@ -190,8 +191,7 @@ def _dealt_rows(labels: Vector, n_folds: int) -> Iterator[tuple[Rows, Rows]]:
     """Folds of rows that have the same labels as far as possible: dealt out by rising label."""
     if n_folds > len(labels):
         raise ValueError(f"cv must be at most the number of rows, {len(labels)}; found {n_folds}.")
-    fold = np.empty(len(labels), dtype=np.intp)
-    fold[np.argsort(labels, kind="stable")] = np.arange(len(labels)) % n_folds
+    fold = deal_folds(labels, n_folds)
     for k in range(n_folds):
         yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
