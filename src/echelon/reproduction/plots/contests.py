@@ -104,5 +104,6 @@ def _draw(axes: Axes, contest: Contest) -> None:
     arrow = "→ better" if key.greater_is_better else "← better"
     axes.set_title(f"{contest.title}: {key.name} ({arrow})", fontsize=10, loc="left")
     axes.tick_params(axis="x", labelsize=8)
+    axes.margins(x=0.08)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
