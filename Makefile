@@ -17,6 +17,9 @@ demo: $(VENV)/.demo ## Leaderboard of ordinal models on an embedded data set
 	@echo "== echelon compare --example lev"
 	@$(BIN)/echelon compare --example lev --out leaderboard.csv
 
+# The tests run in two processes, so that more threads of each would only wait for each other.
+test: export OPENBLAS_NUM_THREADS := 1
+test: export OMP_NUM_THREADS := 1
 test: $(VENV)/.dev lint ## Every test and every static check
 	@echo "== tests"
 	@$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
