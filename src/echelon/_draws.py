@@ -86,14 +86,19 @@ def count_of(name: str, value: Any, n: int, *, above: bool = False) -> int:
     )
 
 
-def deal_folds(labels: npt.NDArray[Any], n_folds: int) -> npt.NDArray[np.intp]:
+def deal_folds(
+    labels: npt.NDArray[Any], n_folds: int, rng: np.random.RandomState | None = None
+) -> npt.NDArray[np.intp]:
     """Fold of each row, dealt out by rising label, so that every label is spread evenly.
+
+    Rows of one label are dealt out in their order, or at random.
 
     Examples
     --------
     >>> deal_folds(np.array([1, 0, 1, 0]), 2)
     array([0, 0, 1, 1])
     """
+    order = np.arange(len(labels)) if rng is None else rng.permutation(len(labels))
     fold = np.empty(len(labels), dtype=np.intp)
-    fold[np.argsort(labels, kind="stable")] = np.arange(len(labels)) % n_folds
+    fold[order[np.argsort(labels[order], kind="stable")]] = np.arange(len(labels)) % n_folds
     return fold

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from ._choices import require_choice
 from ._validation import RankingData
 from ._warnings import warn_caller
-from .kernels import Kernel, Precomputed, get_kernel, parameter_names, resolve_gamma
 from .ordinal.arrays import require_count, require_positive
 from .pairs.pair_rows import weigh_queries_alike
 from .pairs.pair_set import PairSet
@@ -48,27 +46,6 @@ def read_rank_task(model: Any, data: RankingData) -> RankTask:
         pairs = weigh_queries_alike(pairs)
     factor = _row_weight(data) / pairs.total_weight if model.normalize else 1.0
     return RankTask(data.X, pairs, float(model.C * factor))
-
-
-def make_kernel(model: Any, X: Any, weights: Vector) -> Kernel:
-    """Kernel of a model's parameters, and of X where gamma is to be found from it."""
-    params = {name: getattr(model, name) for name in parameter_names(model.kernel)}
-    if "gamma" in params:
-        params["gamma"] = resolve_gamma(params["gamma"], X, weights)
-    kernel = get_kernel(model.kernel, X, **params)
-    if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            "X must be a square matrix of kernel values for kernel='precomputed'; found one of "
-            f"shape {X.shape}."
-        )
-    return kernel
-
-
-def take_rows(kernel: Kernel, X: Any, rows: Rows) -> Any:
-    """Some rows of the inputs, and the same columns where they are kernel values."""
-    if len(rows) == X.shape[0]:
-        return X if sp.issparse(X) else np.ascontiguousarray(X)
-    return X[np.ix_(rows, rows)] if isinstance(kernel, Precomputed) else X[rows]
 
 
 def store_certificate(model: Any, solution: PairSolution) -> None:

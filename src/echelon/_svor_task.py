@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ._kernel_machine import make_kernel, take_inputs
 from ._validation import OrdinalData, read_costs, validate_ordinal_fit
-from .kernels import Kernel, Precomputed, get_kernel, parameter_names, resolve_gamma
+from .kernels import Kernel
 from .kernels.cache import RowSource, row_source
 from .ordinal.arrays import require_positive
 from .ordinal.costs import (
@@ -48,7 +49,7 @@ class Task:
 
     def take(self, rows: Any, columns: Any) -> Any:
         """Some of the rows' inputs, or a block of them where they are kernel values."""
-        return _take(self.kernel, self.inputs, rows, columns)
+        return take_inputs(self.kernel, self.inputs, rows, columns)
 
 
 def read_task(
@@ -70,14 +71,9 @@ def prepare_task(
         return replace(shared, data=data, unit_boxes=boxes)
     # Another order of entries would round the kernel differently.
     inputs = data.X if sp.issparse(data.X) else np.ascontiguousarray(data.X)
-    kernel = _make_kernel(model, inputs, data.sample_weight)
-    if isinstance(kernel, Precomputed) and inputs.shape[0] != inputs.shape[1]:
-        raise ValueError(
-            "X must be a square matrix of kernel values for kernel='precomputed'; found one of "
-            f"shape {inputs.shape}."
-        )
+    kernel = make_kernel(model, inputs, data.sample_weight, **_stated_gamma(model))
     if len(rows) < len(data.codes):
-        inputs = _take(kernel, inputs, rows, rows)
+        inputs = take_inputs(kernel, inputs, rows, rows)
     source = row_source(kernel, inputs, model.cache_size)
     return Task(data, rows, inputs, kernel, source, boxes)
 
@@ -137,20 +133,18 @@ def require_implicit(model: Any, what: str) -> None:
         )
 
 
-def _make_kernel(model: Any, X: Any, weights: Vector) -> Kernel:
-    params = {name: getattr(model, name) for name in parameter_names(model.kernel)}
-    if model.kappa is not None:
-        gaussian = isinstance(model.kernel, str) and model.kernel in ("rbf", "gaussian")
-        if not gaussian or not (isinstance(model.gamma, str) and model.gamma == "scale"):
-            raise ValueError(
-                "kappa stands for gamma = kappa / 2 of the Gaussian kernel; found it beside "
-                f"gamma={model.gamma!r} and kernel={model.kernel!r}."
-            )
-        require_positive("kappa", model.kappa)
-        params["gamma"] = 0.5 * model.kappa
-    if "gamma" in params:
-        params["gamma"] = resolve_gamma(params["gamma"], X, weights)
-    return get_kernel(model.kernel, X, **params)
+def _stated_gamma(model: Any) -> dict[str, float]:
+    """Gamma where `kappa` states it."""
+    if model.kappa is None:
+        return {}
+    gaussian = isinstance(model.kernel, str) and model.kernel in ("rbf", "gaussian")
+    if not gaussian or not (isinstance(model.gamma, str) and model.gamma == "scale"):
+        raise ValueError(
+            "kappa stands for gamma = kappa / 2 of the Gaussian kernel; found it beside "
+            f"gamma={model.gamma!r} and kernel={model.kernel!r}."
+        )
+    require_positive("kappa", model.kappa)
+    return {"gamma": 0.5 * model.kappa}
 
 
 def _threshold_weights(model: Any, data: OrdinalData, sample_cost: Any) -> Matrix:
@@ -176,9 +170,3 @@ def _weights_between(observed: npt.NDArray[np.intp], n_classes: int) -> Matrix:
     weights[observed[:-1], observed[:-1]] = 1.0
     weights[observed[1:], observed[:-1]] = 1.0
     return weights
-
-
-def _take(kernel: Kernel, inputs: Any, rows: Any, columns: Any) -> Any:
-    if isinstance(kernel, Precomputed):
-        return inputs[np.ix_(rows, columns)]
-    return inputs[rows]

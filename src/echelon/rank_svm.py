@@ -6,22 +6,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from ._choices import require_choice
+from ._kernel_machine import KernelMachineMixin, make_kernel, take_inputs
 from ._rank_svm_task import (
     RankTask,
     check_rank_parameters,
-    make_kernel,
     printer,
     read_rank_task,
     store_certificate,
-    take_rows,
 )
 from ._validation import RankingData
 from .base import RankerMixin
-from .kernels import Kernel, Pearson, Precomputed
+from .kernels import Kernel, Precomputed
 from .kernels.cache import apply_kernel
 from .ordinal.arrays import require_count, require_positive
 from .pairs.pair_rows import paired_rows, restrict_pairs
@@ -37,7 +37,7 @@ Vector = npt.NDArray[np.float64]
 _FEW_PAIRS = 2_000
 
 
-class RankSVM(RankerMixin, BaseEstimator):
+class RankSVM(KernelMachineMixin, RankerMixin, BaseEstimator):
     """Ranking support vector machine with kernels [MRT18].
 
     Parameters
@@ -163,17 +163,15 @@ class RankSVM(RankerMixin, BaseEstimator):
 
     def _learn(self, data: RankingData) -> None:
         task = read_rank_task(self, data)
-        kernel = make_kernel(self, task.X, data.sample_weight)
+        # Another order of entries would round the kernel differently.
+        inputs = task.X if sp.issparse(task.X) else np.ascontiguousarray(task.X)
+        kernel = make_kernel(self, inputs, data.sample_weight)
         rows = paired_rows(task.pairs)
-        inputs = take_rows(kernel, task.X, rows)
+        if len(rows) < inputs.shape[0]:
+            inputs = take_inputs(kernel, inputs, rows, rows)
         problem = RankTask(inputs, restrict_pairs(task.pairs, rows), task.C)
-        used, coef, solution = self._solve(kernel, problem)
-        self.__dict__.pop("support_vectors_", None)
-        self.support_ = rows[used]
-        self.dual_coef_ = coef
-        self.kernel_ = kernel
-        if not isinstance(kernel, Precomputed):
-            self.support_vectors_ = inputs[used]
+        coef, solution = self._solve(kernel, problem)
+        self._store_support(kernel, inputs, rows, coef)
         store_certificate(self, solution)
 
     def _check_parameters(self) -> None:
@@ -183,10 +181,8 @@ class RankSVM(RankerMixin, BaseEstimator):
         if self.n_components is not None:
             require_count("n_components", self.n_components)
 
-    def _solve(
-        self, kernel: Kernel, task: RankTask
-    ) -> tuple[npt.NDArray[np.intp], Vector, PairSolution]:
-        """Rows with a coefficient, their coefficients, and the certificate."""
+    def _solve(self, kernel: Kernel, task: RankTask) -> tuple[Vector, PairSolution]:
+        """Coefficients of the rows, and the certificate."""
         settings = {
             "squared": self.loss == "squared_hinge",
             "tol": self.tol,
@@ -198,17 +194,17 @@ class RankSVM(RankerMixin, BaseEstimator):
         if self._takes_dual(task.pairs):
             gram = kernel.block(task.X)
             solution = solve_pair_dual(gram, task.pairs.to_listed(), task.C, **settings)
-            return *_nonzero(solution.coef), solution
+            return solution.coef, solution
         space = _kernel_space(kernel, task.X, self.cache_size)
         solution = solve_pairs(space, task.pairs, task.C, **settings)
         solution = without_idle_rows(
             space, task.pairs, task.C, solution, squared=settings["squared"], tol=self.tol
         )
-        return *_nonzero(solution.coef), solution
+        return solution.coef, solution
 
     def _solve_on_few_rows(
         self, kernel: Kernel, task: RankTask, settings: dict[str, Any]
-    ) -> tuple[npt.NDArray[np.intp], Vector, PairSolution]:
+    ) -> tuple[Vector, PairSolution]:
         def column(row: int) -> Vector:
             if isinstance(kernel, Precomputed):
                 return np.asarray(task.X[:, row], dtype=np.float64)
@@ -223,34 +219,15 @@ class RankSVM(RankerMixin, BaseEstimator):
         else:
             solution = solve_linear_pairs(found.factor, task.pairs, task.C, **settings)
             coef = solution.coef
-        return found.pivots, found.coefficients(coef), solution
+        of_rows = np.zeros(task.X.shape[0])
+        of_rows[found.pivots] = found.coefficients(coef)
+        return of_rows, solution
 
     def _takes_dual(self, pairs: PairSet) -> bool:
         if self.solver != "auto":
             return self.solver == "dual"
         few = pairs.kind == "listed" and pairs.n_pairs <= _FEW_PAIRS
         return few and self.loss == "hinge"
-
-    def _scores(self, X: Any) -> Vector:
-        if isinstance(self.kernel_, Precomputed):
-            return np.asarray(X[:, self.support_] @ self.dual_coef_)
-        return apply_kernel(self.kernel_, X, self.support_vectors_, self.dual_coef_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = _is_kernel(self.kernel, "precomputed", Precomputed)
-        tags.input_tags.allow_nan = _is_kernel(self.kernel, "pearson", Pearson)
-        return tags
-
-
-def _is_kernel(kernel: Any, name: str, kind: type) -> bool:
-    return isinstance(kernel, kind) or (isinstance(kernel, str) and kernel == name)
-
-
-def _nonzero(coef: Vector) -> tuple[npt.NDArray[np.intp], Vector]:
-    used = np.flatnonzero(coef)
-    return used, coef[used]
 
 
 def _kernel_space(kernel: Kernel, X: Any, cache_size: float) -> KernelSpace:
@@ -261,7 +238,7 @@ def _kernel_space(kernel: Kernel, X: Any, cache_size: float) -> KernelSpace:
         return KernelSpace(lambda coef: np.asarray(gram @ coef), gram.diagonal())
 
     def times(coef: Vector) -> Vector:
-        used, kept = _nonzero(coef)
-        return apply_kernel(kernel, X, X[used], kept)
+        used = np.flatnonzero(coef)
+        return apply_kernel(kernel, X, X[used], coef[used])
 
     return KernelSpace(times, kernel.diagonal(X))

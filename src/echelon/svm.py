@@ -12,13 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ._draws import deal_folds
+from ._kernel_machine import KernelMachineMixin
 from ._svor_learner import SignedMachines
 from ._svor_task import Task, all_thresholds, build_dual, read_task
 from ._validation import OrdinalData, all_or_nothing, validate_inputs
 from ._warnings import warn_caller
 from .base import SignedLearnerMixin, ThresholdModelMixin
-from .kernels import Pearson, Precomputed
-from .kernels.cache import apply_kernel
 from .ordinal.arrays import finite_vector
 from .ordinal.labels import Codes
 from .ordinal.likelihoods import class_probabilities, get_link
@@ -39,7 +39,7 @@ def _gives_probabilities(model: Any) -> bool:
     return True
 
 
-class SVOR(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
+class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
     """Support vector ordinal regression: one kernel machine, K−1 thresholds [CK07].
 
     Parameters
@@ -277,14 +277,9 @@ class SVOR(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
 
     def _store(self, task: Task, dual: ThresholdDual, solution: DualSolution) -> None:
         # What an earlier fit left and this one may not set.
-        for name in ("support_vectors_", "_calibration", "_last"):
+        for name in ("_calibration", "_last"):
             self.__dict__.pop(name, None)
-        used = np.flatnonzero(solution.coef)
-        self.support_ = task.rows[used]
-        self.dual_coef_ = solution.coef[used]
-        self.kernel_ = task.kernel
-        if not isinstance(task.kernel, Precomputed):
-            self.support_vectors_ = task.inputs[used]
+        self._store_support(task.kernel, task.inputs, task.rows, solution.coef)
         self.thresholds_ = all_thresholds(self, task, dual, solution.thresholds)
         self.objective_ = solution.objective
         self.kkt_gap_ = solution.kkt_gap
@@ -307,7 +302,11 @@ class SVOR(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
             classes=list(range(task.data.n_classes)),
             probability=False,
         )
-        fold = _deal_folds(codes, check_random_state(self.random_state))
+        fold = deal_folds(
+            codes,
+            min(_CALIBRATION_FOLDS, len(codes)),
+            check_random_state(self.random_state),
+        )
         scores = np.empty(len(codes))
         for number in np.unique(fold):
             inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
@@ -338,11 +337,6 @@ class SVOR(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
     def _latent(self, X: Any) -> npt.NDArray[np.float64]:
         return self._scores(validate_inputs(self, X))
 
-    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
-        if isinstance(self.kernel_, Precomputed):
-            return np.asarray(X[:, self.support_] @ self.dual_coef_)
-        return apply_kernel(self.kernel_, X, self.support_vectors_, self.dual_coef_)
-
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Matrix:
         """Class probabilities, a column per class from lowest to highest.
@@ -361,18 +355,6 @@ class SVOR(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         slope, thresholds = self._calibration
         return class_probabilities(get_link("logit"), slope * self._latent(X), thresholds)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        precomputed = isinstance(self.kernel, Precomputed) or (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
-        tags.input_tags.pairwise = precomputed
-        tags.input_tags.allow_nan = isinstance(self.kernel, Pearson) or (
-            isinstance(self.kernel, str) and self.kernel == "pearson"
-        )
-        return tags
-
 
 class _Printer:
     """Progress of the solver on standard output: a line whenever the gap has halved."""
@@ -384,12 +366,3 @@ class _Printer:
         if gap < self._next:
             print(f"SVOR: {n_steps} pair steps, gap {gap:.3g}", flush=True)
             self._next = 0.5 * gap
-
-
-def _deal_folds(codes: npt.NDArray[np.intp], rng: np.random.RandomState) -> npt.NDArray[np.intp]:
-    """Fold of each row; every class is spread evenly."""
-    order = rng.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    fold = np.empty(len(codes), dtype=np.intp)
-    fold[order] = np.arange(len(codes)) % min(_CALIBRATION_FOLDS, len(codes))
-    return fold
