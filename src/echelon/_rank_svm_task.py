@@ -13,7 +13,7 @@ from ._choices import require_choice
 from ._validation import RankingData
 from ._warnings import warn_caller
 from .ordinal.arrays import require_count, require_positive
-from .pairs.pair_rows import weigh_queries_alike
+from .pairs.pair_rows import row_weight, weigh_queries_alike
 from .pairs.pair_set import PairSet
 from .solvers.pair_newton import PairSolution, Progress
 
@@ -44,7 +44,7 @@ def read_rank_task(model: Any, data: RankingData) -> RankTask:
     pairs = data.pairs
     if model.query_weighting == "queries":
         pairs = weigh_queries_alike(pairs)
-    factor = _row_weight(data) / pairs.total_weight if model.normalize else 1.0
+    factor = row_weight(data.pairs) / pairs.total_weight if model.normalize else 1.0
     return RankTask(data.X, pairs, float(model.C * factor))
 
 
@@ -73,14 +73,3 @@ def printer(model: Any) -> Progress | None:
         print(f"{name} step {step}: objective {objective:.8g}, gap {gap:.2g}, width {width:.2g}")
 
     return show
-
-
-def _row_weight(data: RankingData) -> float:
-    """Total weight of the rows in pairs; a row that is in stated pairs alone counts once."""
-    implied, listed = data.pairs.implied, data.pairs.listed
-    weight = 0.0 if implied is None else float(implied.weights.sum())
-    if listed is not None:
-        stated = np.unique(np.concatenate([listed.winners, listed.losers]))
-        others = stated if implied is None else np.setdiff1d(stated, implied.rows)
-        weight += len(others)
-    return weight

@@ -13,7 +13,7 @@ from ._base_rankers import member_answers
 from ._stages import Patience, check_patience
 from ._validation import RankingData, one_column, validate_inputs
 from .base import RankerMixin
-from .metrics.ranking import misranking_loss
+from .metrics.ranking import pairwise_accuracy
 from .metrics.ranking.scorers import as_ranking_scorer
 from .ordinal.relevance import read_relevance
 from .pairs.losses import misranked
@@ -67,7 +67,7 @@ class StagedRankerMixin(RankerMixin):
         """
         relevance = read_relevance(one_column(y))
         for scores in self.staged_predict(X):
-            yield 1.0 - misranking_loss(relevance, scores, qid=qid, sample_weight=sample_weight)
+            yield pairwise_accuracy(relevance, scores, qid=qid, sample_weight=sample_weight)
 
 
 class HeldOutPairs:
@@ -109,9 +109,7 @@ class HeldOutPairs:
 
     def _score(self) -> float:
         if self._scoring is None:
-            totals = misranked(self._pairs, self._scores)
-            whole = totals.concordant + totals.tied + totals.discordant
-            return (totals.concordant + 0.5 * totals.tied) / whole
+            return misranked(self._pairs, self._scores).accuracy
         scores = self._scores[self._rows]
         return self._scoring.of_scores(self._y, scores, qid=self._qid)
 

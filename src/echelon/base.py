@@ -171,7 +171,7 @@ class RankerMixin:
 
     # With metadata routing on, queries reach every ranker without being asked for.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn from the class
-    __metadata_request__score = {"qid": True}  # noqa: RUF012
+    __metadata_request__score = {"qid": True}  # noqa: RUF012 - the same
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -286,9 +286,7 @@ class RankerMixin:
         """
         scores = self.predict(X)
         relevance = read_relevance(one_column(y))
-        return 1.0 - metrics.misranking_loss(
-            relevance, scores, qid=qid, sample_weight=sample_weight
-        )
+        return metrics.pairwise_accuracy(relevance, scores, qid=qid, sample_weight=sample_weight)
 
     def explain_pair(self, a: Any, b: Any) -> PairExplanation:
         """Take the difference of the scores of two rows apart.

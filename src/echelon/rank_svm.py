@@ -22,14 +22,13 @@ from ._rank_svm_task import (
 from ._validation import RankingData
 from .base import RankerMixin
 from .kernels import Kernel, Precomputed
-from .kernels.cache import apply_kernel
 from .ordinal.arrays import require_count, require_positive
 from .pairs.pair_rows import paired_rows, restrict_pairs
 from .pairs.pair_set import PairSet
 from .solvers.kernel_factor import factor_kernel
 from .solvers.pair_dual import solve_pair_dual
 from .solvers.pair_newton import PairSolution, solve_linear_pairs, solve_pairs, without_idle_rows
-from .solvers.score_spaces import KernelSpace
+from .solvers.score_spaces import kernel_space
 
 Vector = npt.NDArray[np.float64]
 
@@ -195,7 +194,7 @@ class RankSVM(KernelMachineMixin, RankerMixin, BaseEstimator):
             gram = kernel.block(task.X)
             solution = solve_pair_dual(gram, task.pairs.to_listed(), task.C, **settings)
             return solution.coef, solution
-        space = _kernel_space(kernel, task.X, self.cache_size)
+        space = kernel_space(kernel, task.X, self.cache_size)
         solution = solve_pairs(space, task.pairs, task.C, **settings)
         solution = without_idle_rows(
             space, task.pairs, task.C, solution, squared=settings["squared"], tol=self.tol
@@ -228,17 +227,3 @@ class RankSVM(KernelMachineMixin, RankerMixin, BaseEstimator):
             return self.solver == "dual"
         few = pairs.kind == "listed" and pairs.n_pairs <= _FEW_PAIRS
         return few and self.loss == "hinge"
-
-
-def _kernel_space(kernel: Kernel, X: Any, cache_size: float) -> KernelSpace:
-    """Products with the kernel matrix, held if it fits into so many megabytes."""
-    n = X.shape[0]
-    if 8.0 * n * n <= 1e6 * cache_size or isinstance(kernel, Precomputed):
-        gram = kernel.block(X)
-        return KernelSpace(lambda coef: np.asarray(gram @ coef), gram.diagonal())
-
-    def times(coef: Vector) -> Vector:
-        used = np.flatnonzero(coef)
-        return apply_kernel(kernel, X, X[used], coef[used])
-
-    return KernelSpace(times, kernel.diagonal(X))

@@ -311,7 +311,7 @@ def test_query_scales_by_id():
     by_id = PairSet.from_labels(labels, qid, query_scales={"y": 3.0, "x": 2.0, "other": 9.0})
     in_order = PairSet.from_labels(labels, qid, query_scales=[2.0, 3.0])
     np.testing.assert_array_equal(by_id.implied.scales, in_order.implied.scales)
-    with pytest.raises(ValueError, match="query_scales must name every query; found none for 'y'"):
+    with pytest.raises(ValueError, match="must have a number for every query; found none for 'y'"):
         PairSet.from_labels(labels, qid, query_scales={"x": 1.0})
 
 

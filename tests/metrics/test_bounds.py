@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from echelon.metrics import bounds
 from echelon.metrics.bounds import rademacher
 from echelon.metrics.bounds.margin_bounds import matched_rows
+from echelon.metrics.ranking import summary
 from echelon.metrics.ranking.misranking import misranking_loss
 from echelon.pairs import PairSet
 from echelon.rank_boost import RankBoost
@@ -317,7 +318,7 @@ def test_kernel_suprema_equal_enumeration():
 def test_draws_do_not_depend_on_blocks_of_memory(monkeypatch):
     X = np.random.default_rng(6).normal(size=(50, 2))
     whole = bounds.stump_rademacher(X, n_draws=4000, random_state=0)
-    monkeypatch.setattr(rademacher, "_BLOCK", 50 * 7)
+    monkeypatch.setattr(summary, "_BLOCK", 50 * 7)
     parts = bounds.stump_rademacher(X, n_draws=4000, random_state=0)
     assert parts.n_draws == whole.n_draws == 4000
     error = math.hypot(parts.standard_error, whole.standard_error)

@@ -260,8 +260,8 @@ def test_what_is_refused(options, words):
     [
         (np.zeros((2, 3)), r"shape \(2, 2\)"),
         (np.full((2, 2), 0.4), "= 1"),
-        (lambda u, v: np.full(len(u), 1.5), "from 0 to 1"),
-        (lambda u, v: 0.5, "for each pair"),
+        (lambda u, v: np.full(len(u), 1.5), "between 0 and 1; found 1.5"),
+        (lambda u, v: 0.5, "a probability for each of 1 pairs"),
     ],
 )
 def test_bad_preferences_are_refused(h, words):

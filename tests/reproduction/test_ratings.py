@@ -49,19 +49,19 @@ def test_another_choice_is_one_sentence(made_up):
 def test_ratings_are_read_from_a_data_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("ECHELON_DATA", str(tmp_path))
     monkeypatch.setenv("ECHELON_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(ReproductionError, match="'jester5k' are in no data folder; put the tabl"):
+    with pytest.raises(ReproductionError, match="'jester5k' is in no data folder and cannot be do"):
         read_ratings("jester5k")
     with pytest.raises(ReproductionError, match="no ratings 'films'; there are insteval, jester"):
         read_ratings("films")
     (tmp_path / "ranking").mkdir()
     with gzip.open(tmp_path / "ranking" / "jester5k.csv.gz", "wt") as file:
         file.write("user,joke,y\n3,1,-1.5\n3,2,4.0\n")
-    with pytest.raises(ReproductionError, match="is not the table of the ratings 'jester5k'"):
+    with pytest.raises(ReproductionError, match="is not the jester5k set: its content checksum"):
         read_ratings("jester5k")
     checksum = "f" * 64
     facts = ratings.RatingFacts("user", "joke", checksum)
     monkeypatch.setitem(ratings.RATINGS, "jester5k", facts)
-    monkeypatch.setattr("echelon.datasets._tables.content_checksum", lambda *args: checksum)
+    monkeypatch.setattr("echelon.datasets._ranking_sets.content_checksum", lambda *args: checksum)
     found = read_ratings("jester5k")
     assert (found.users.tolist(), found.items.tolist()) == ([3, 3], [1, 2])
     assert found.values.tolist() == [-1.5, 4.0]

@@ -23,3 +23,11 @@ def all_pairs(y, qid):
     y, qid = np.asarray(y), np.asarray(qid)
     above = (y[:, None] > y) & (qid[:, None] == qid)
     return np.argwhere(above)
+
+
+def random_queries(seed=0, n_queries=30, labels=4):
+    """Labels, scores with many ties, and query numbers, query after query."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 25, n_queries)
+    y = rng.integers(0, labels, sizes.sum())
+    return y, rng.integers(0, 8, sizes.sum()).astype(float), np.repeat(np.arange(n_queries), sizes)

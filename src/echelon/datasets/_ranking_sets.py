@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,22 +93,26 @@ def fetch_ranking(name: str, *, data_home: str | os.PathLike[str] | None = None)
     """
     if name not in RANKING_SETS:
         raise ValueError(f"name must be one of {', '.join(list_ranking_sets())}; found {name!r}.")
-    facts, file, folders = RANKING_SETS[name], f"ranking/{name}.csv.gz", data_folders(data_home)
+    facts = RANKING_SETS[name]
+    table = read_ranking_table(name, facts.checksum, data_home)
+    content = _rows(table, facts) if facts.pairs is None else _comparisons(table, facts.pairs)
+    describe = f"{name}: {facts.target}\n\nOrigin: {facts.origin}\nLicence: {facts.licence}\n"
+    return Bunch(**content, DESCR=describe, origin=facts.origin, licence=facts.licence)
+
+
+def read_ranking_table(
+    name: str, checksum: str, data_home: str | os.PathLike[str] | None = None
+) -> TextTable:
+    """The table ``ranking/<name>.csv.gz`` of a data folder, if its content is what it should be."""
+    file, folders = f"ranking/{name}.csv.gz", data_folders(data_home)
     path = find_file(file, folders)
     if path is None:
         raise FileNotFoundError(
             f"The ranking set {name!r} is in no data folder and cannot be downloaded; "
             f"{where_to_put(file, folders)}."
         )
-    table = _read_checked(path, name, facts)
-    content = _rows(table, facts) if facts.pairs is None else _comparisons(table, facts.pairs)
-    describe = f"{name}: {facts.target}\n\nOrigin: {facts.origin}\nLicence: {facts.licence}\n"
-    return Bunch(**content, DESCR=describe, origin=facts.origin, licence=facts.licence)
-
-
-def _read_checked(path: Path, name: str, facts: RankingSet) -> TextTable:
     table = read_table(path)
-    if content_checksum(table, len(table.names) - 1) != facts.checksum:
+    if content_checksum(table, len(table.names) - 1) != checksum:
         raise ValueError(
             f"{path} is not the {name} set: its content checksum differs (found {table.n_rows} "
             f"rows and {len(table.names) - 1} columns beside the target); replace it."

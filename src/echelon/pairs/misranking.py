@@ -32,6 +32,11 @@ class PairTotals:
         """Weight of all pairs."""
         return self.concordant + self.tied + self.discordant
 
+    @property
+    def accuracy(self) -> float:
+        """Share of the pairs in the right order, where level counts one half."""
+        return (self.concordant + 0.5 * self.tied) / self.total
+
 
 def misranked(pairs: PairSet, scores: npt.ArrayLike) -> PairTotals:
     """Weigh the pairs of a set that scores put in the right order, level, and in the wrong one.

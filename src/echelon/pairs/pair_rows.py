@@ -64,3 +64,13 @@ def laid_out_rows(pairs: PairSet) -> tuple[Codes, Codes]:
     if pairs.listed is not None:
         place[rows] = np.arange(len(rows))
     return rows, place
+
+
+def row_weight(pairs: PairSet) -> float:
+    """Total weight of the rows in pairs; a row that is in stated pairs alone counts once."""
+    implied, listed = pairs.implied, pairs.listed
+    weight = 0.0 if implied is None else float(implied.weights.sum())
+    if listed is not None:
+        stated = np.unique(np.concatenate([listed.winners, listed.losers]))
+        weight += len(stated if implied is None else np.setdiff1d(stated, implied.rows))
+    return weight

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .judgements import JudgementColumns, judged_pairs
-from .queries import Codes, Vector, checked_weights, query_codes
+from .queries import Codes, Vector, by_id, checked_weights, query_codes
 
 # A query with more levels than this is summed on its own.
 _MANY_LEVELS = 64
@@ -169,7 +169,7 @@ class PairSet:
         codes, ids = query_codes(qid, len(y))
         w = checked_weights(weights, len(y), "weights")
         if isinstance(query_scales, Mapping):
-            query_scales = _by_id(query_scales, ids)
+            query_scales = by_id(query_scales, ids, "query_scales")
         scales = checked_weights(query_scales, len(ids), "query_scales")
         return cls(len(y), implied=_level_pairs(y, codes, w, scales))
 
@@ -337,13 +337,6 @@ class PairSet:
                 yield self.listed.winners[part], self.listed.losers[part], self.listed.weights[part]
         if self.implied is not None:
             yield from _implied_blocks(self.implied, size)
-
-
-def _by_id(scales: Mapping[Any, float], ids: list[Any]) -> list[float]:
-    missing = [query for query in ids if query not in scales]
-    if missing:
-        raise ValueError(f"query_scales must name every query; found none for {missing[0]!r}.")
-    return [scales[query] for query in ids]
 
 
 def _level_pairs(

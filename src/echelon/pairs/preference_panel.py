@@ -100,7 +100,7 @@ class Panel:
 
     def _answers(self, u: Codes, v: Codes) -> Vector:
         try:
-            answers = _probabilities(self._h(u, v), "h")
+            answers = read_probabilities(self._h(u, v), "h")
             if answers.shape != u.shape:
                 raise ValueError(
                     f"h must give one probability for each of {len(u)} pairs; found shape "
@@ -108,7 +108,7 @@ class Panel:
                 )
         except BudgetExceeded as ended:
             self.complete = False
-            answers = _probabilities(ended.answers, "h")
+            answers = read_probabilities(ended.answers, "h")
         self.n_calls += len(answers)
         self.n_batches += len(answers) > 0
         return answers
@@ -126,7 +126,7 @@ def read_preference(
         if n is None or n < 0:
             raise ValueError(f"n must be the number of items where h is a function; found {n!r}.")
         return Panel(h, consistency or "assume", batch_size), int(n)
-    H = _probabilities(h, "h")
+    H = read_probabilities(h, "h")
     size = len(H) if n is None else n
     if H.shape != (size, size):
         raise ValueError(
@@ -138,7 +138,8 @@ def read_preference(
     return Panel(lambda u, v: H[u, v], mode, batch_size), size
 
 
-def _probabilities(values: Any, name: str) -> Vector:
+def read_probabilities(values: Any, name: str) -> Vector:
+    """Numbers from 0 to 1, of any shape."""
     answers = np.asarray(values, dtype=np.float64)
     wrong = ~((answers >= 0.0) & (answers <= 1.0))
     if wrong.any():

@@ -5,7 +5,7 @@ Also the reading of weights, which all sets of pairs share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,16 @@ def _is_missing(value: Any) -> bool:
     except (TypeError, ValueError):
         # pandas.NA has no truth, nor has it an order.
         return True
+
+
+def by_id(numbers: Mapping[Any, float], ids: Sequence[Any], name: str) -> list[float]:
+    """Numbers of queries in the order of their ids."""
+    missing = [query for query in ids if query not in numbers]
+    if missing:
+        raise ValueError(
+            f"{name} must have a number for every query; found none for {missing[0]!r}."
+        )
+    return [numbers[query] for query in ids]
 
 
 def checked_weights(weights: npt.ArrayLike | None, n: int, name: str) -> Vector:

@@ -65,22 +65,17 @@ class RatingProblem:
 
 def read_ratings(name: str) -> Ratings:
     """Read a table of ratings, ``ranking/<name>.csv.gz`` in a data folder."""
-    from echelon.datasets._folders import data_folders, find_file, where_to_put
-    from echelon.datasets._tables import content_checksum, read_table
+    from echelon.datasets._ranking_sets import read_ranking_table
 
     if name not in RATINGS:
         raise ReproductionError(
             f"There are no ratings {name!r}; there are {', '.join(sorted(RATINGS))}."
         )
-    facts, file, folders = RATINGS[name], f"ranking/{name}.csv.gz", data_folders()
-    path = find_file(file, folders)
-    if path is None:
-        raise ReproductionError(
-            f"The ratings {name!r} are in no data folder; {where_to_put(file, folders)}."
-        )
-    table = read_table(path)
-    if content_checksum(table, len(table.names) - 1) != facts.checksum:
-        raise ReproductionError(f"{path} is not the table of the ratings {name!r}; replace it.")
+    facts = RATINGS[name]
+    try:
+        table = read_ranking_table(name, facts.checksum)
+    except (OSError, ValueError) as error:
+        raise ReproductionError(str(error)) from error
     columns = dict(zip(table.names, table.columns, strict=True))
     users, items = (np.array(columns[key], dtype=np.intp) for key in (facts.user, facts.item))
     return Ratings(users, items, np.array(table.target, dtype=np.float64))

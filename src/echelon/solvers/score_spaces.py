@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..kernels import Kernel, Precomputed
+from ..kernels.cache import apply_kernel
 from ..pairs.pair_set import PairSet
 from .linear_svor_step import direct_solver
 from .pair_draws import draw_pairs
@@ -171,3 +173,17 @@ class KernelSpace:
 
 def _diagonal_solver(diagonal: Vector) -> Callable[[Vector], Vector]:
     return lambda r: np.asarray(r / diagonal)
+
+
+def kernel_space(kernel: Kernel, X: Any, cache_size: float) -> KernelSpace:
+    """Products with the kernel matrix, held if it fits into so many megabytes."""
+    n = X.shape[0]
+    if 8.0 * n * n <= 1e6 * cache_size or isinstance(kernel, Precomputed):
+        gram = kernel.block(X)
+        return KernelSpace(lambda coef: np.asarray(gram @ coef), gram.diagonal())
+
+    def times(coef: Vector) -> Vector:
+        used = np.flatnonzero(coef)
+        return apply_kernel(kernel, X, X[used], coef[used])
+
+    return KernelSpace(times, kernel.diagonal(X))

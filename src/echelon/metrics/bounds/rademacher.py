@@ -17,11 +17,9 @@ import numpy.typing as npt
 
 from ...ordinal.arrays import read_numbers, require_count, require_positive
 from ..ranking.queries import Vector
+from ..ranking.summary import blocks
 
 Matrix = npt.NDArray[np.float64]
-
-# Signs that are held at a time, 16 MB as doubles.
-_BLOCK = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -208,9 +206,7 @@ def _drawn_signs(m: int, n_draws: int, random_state: Any) -> Iterator[Matrix]:
     """Columns of random signs, as many at a time as memory bears."""
     require_count("n_draws", n_draws)
     rng = np.random.default_rng(random_state)
-    step = max(1, _BLOCK // m)
-    for first in range(0, n_draws, step):
-        count = min(step, n_draws - first)
+    for count in blocks(n_draws, m):
         yield 2.0 * rng.integers(0, 2, size=(m, count), dtype=np.int8) - 1.0
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ordinal.arrays import read_numbers, require_count
-from ...pairs.preference_panel import ROUNDING
+from ...pairs.preference_panel import ROUNDING, read_probabilities
 from .emphasis_axioms import Emphasis, as_function, check_emphasis
 from .misranking import pair_rows, query_pairs, tie_error
 from .queries import QueryRows, Vector, order_within, padded_queries, read_label_column
@@ -260,11 +260,10 @@ def _preference_function(
 
 
 def _probabilities(values: npt.ArrayLike, n: int) -> Vector:
-    h = read_numbers(values, "preference")
-    if h.shape != (n,) or not ((h >= 0) & (h <= 1)).all():
+    h = read_probabilities(values, "preference")
+    if h.shape != (n,):
         raise ValueError(
-            "preference must give a number from 0 to 1 for each pair; found "
-            f"{'shape ' + str(h.shape) if h.shape != (n,) else 'one outside'}."
+            f"preference must give a probability for each of {n} pairs; found shape {h.shape}."
         )
     return h
 

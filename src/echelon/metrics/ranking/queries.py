@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..._choices import require_choice
 from ...ordinal.arrays import check_weights, finite_vector, read_numbers
 from ...ordinal.relevance import read_relevance
-from ...pairs.queries import query_codes
+from ...pairs.queries import by_id, query_codes
 from .._labels import require_length
 
 Vector = npt.NDArray[np.float64]
@@ -247,12 +247,7 @@ def read_query_weights(query_weight: Any, rows: Codes, starts: Codes, ids: list[
     if query_weight is None:
         return np.ones(len(ids))
     if isinstance(query_weight, Mapping):
-        missing = [query for query in ids if query not in query_weight]
-        if missing:
-            raise ValueError(
-                f"query_weight must have a weight for every query; found none for {missing[0]!r}."
-            )
-        query_weight = [query_weight[query] for query in ids]
+        query_weight = by_id(query_weight, ids, "query_weight")
     weights = read_numbers(query_weight, "query_weight")
     if weights.shape == rows.shape and len(rows) > len(ids):
         weights = _weights_from_rows(weights[rows], starts)
