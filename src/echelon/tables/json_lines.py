@@ -1,0 +1,231 @@
+"""JSON lines: an object on every line, parsed block by block with pyarrow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from . import cells
+from .blocks import text_blocks
+from .faults import TableError
+from .kinds import column_of_text, joined_kind
+from .sources import Source
+
+
+class _Digits(str):
+    """A number as it is written."""
+
+    __slots__ = ()
+
+
+class JsonLinesReader:
+    """A file of JSON objects as pyarrow tables.
+
+    Parameters
+    ----------
+    source : Source
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._names: list[str] | None = None
+
+    def names(self) -> list[str]:
+        """Names of the columns, in order of appearance in the whole file."""
+        if self._names is None:
+            self.kinds()
+        assert self._names is not None
+        return self._names
+
+    def kinds(self, target: str | None = None) -> dict[str, str]:
+        """Kind of every column, by all its values."""
+        self.source.keep()
+        kinds: dict[str, str] = {}
+        begun = False
+        for block, line in self._blocks():
+            found = self._kinds_in(block, line, target)
+            for name in [*kinds, *(name for name in found if name not in kinds)]:
+                # A column that begins late or ends early lacks values elsewhere.
+                here = found.get(name, "empty")
+                kinds[name] = joined_kind(kinds.get(name, "empty"), here) if begun else here
+            begun = True
+        if not kinds:
+            raise TableError(f"{self.source.name} is empty.")
+        self._names = list(kinds)
+        return kinds
+
+    def tables(
+        self, kinds: Mapping[str, str], keep: Collection[str] | None = None
+    ) -> Iterator[Any]:
+        """The table in parts; columns that `kinds` does not name are left out."""
+        import pyarrow as pa
+
+        wanted = [name for name in kinds if keep is None or name in keep]
+        row = 0
+        for block, line in self._blocks():
+            table = self._parsed(block, line, {name: kinds[name] for name in wanted})
+            columns = [
+                column_of_text(column, kinds[name], self.source.name, name, row)
+                if pa.types.is_string(column.type)
+                else column
+                for name, column in zip(wanted, table.columns, strict=True)
+            ]
+            row += table.num_rows
+            yield pa.table(columns, names=wanted)
+
+    def _blocks(self) -> Iterator[tuple[bytes, int]]:
+        with self.source.open() as stream:
+            for block, line in text_blocks(stream, self.source.name, None):
+                text = bytes(block)
+                if text.strip():
+                    yield text, line
+
+    def _kinds_in(self, block: bytes, line: int, target: str | None) -> dict[str, str]:
+        import pyarrow as pa
+
+        try:
+            table = _read_fast(block, None)
+            parts = {name: _kind_of_column(table[name]) for name in table.column_names}
+        except (pa.ArrowInvalid, _NotPlainError):
+            columns = _transposed(self._objects(block, line))
+            parts = {name: self._kind_of_values(name, cells) for name, cells in columns.items()}
+        if target in parts and parts[target] in ("boolean", "date"):
+            parts[target] = "text"
+        return parts
+
+    def _kind_of_values(self, name: str, values: list[Any]) -> str:
+        import pyarrow as pa
+
+        kinds = []
+        for matches in (_is_digits, _is_truth, _is_text, _is_nothing):
+            part = [value for value in values if matches(value)]
+            if not part:
+                continue
+            if matches is _is_digits:
+                whole = all(value.lstrip("-").isdigit() for value in part)
+                kinds.append("integer" if whole else "number")
+            elif matches is _is_text:
+                kinds.append(_kind_of_strings(pa.array(part, pa.string())))
+            else:
+                kinds.append("boolean" if matches is _is_truth else "empty")
+        kind = kinds[0]
+        for other in kinds[1:]:
+            kind = joined_kind(kind, other)
+        return kind
+
+    def _parsed(self, block: bytes, line: int, kinds: Mapping[str, str]) -> Any:
+        import pyarrow as pa
+
+        types = {
+            "integer": pa.int64(),
+            "number": pa.float64(),
+            "boolean": pa.bool_(),
+            "empty": pa.float64(),
+        }
+        schema = pa.schema([(name, types.get(kind, pa.string())) for name, kind in kinds.items()])
+        try:
+            return _read_fast(block, schema).select(list(kinds))
+        except pa.ArrowInvalid:
+            objects = list(self._objects(block, line))
+            columns = [
+                pa.array([_as_written(row.get(name)) for row in objects], pa.string())
+                for name in kinds
+            ]
+            return pa.table(columns, names=list(kinds))
+
+    def _objects(self, block: bytes, line: int) -> Iterator[dict[str, Any]]:
+        """The objects of a block, with numbers as they are written."""
+        for place, text in enumerate(block.split(b"\n"), start=line):
+            if not text.strip():
+                continue
+            try:
+                found = json.loads(
+                    text, parse_int=_Digits, parse_float=_Digits, parse_constant=_Digits
+                )
+            except ValueError:
+                found = None
+            if not isinstance(found, dict):
+                raise TableError(f"{self.source.name} has no JSON object in line {place}.")
+            for name, value in found.items():
+                if isinstance(value, dict | list):
+                    raise TableError(
+                        f"{self.source.name} has a nested value of {name!r} in line {place}; a "
+                        "table has one number, text or truth value in a cell."
+                    )
+            yield found
+
+
+class _NotPlainError(Exception):
+    """A column that holds objects or lists."""
+
+
+def _read_fast(block: bytes, schema: Any) -> Any:
+    import pyarrow as pa
+    from pyarrow import json as arrow_json
+
+    return arrow_json.read_json(
+        pa.BufferReader(block),
+        read_options=arrow_json.ReadOptions(block_size=len(block) + 1),
+        parse_options=arrow_json.ParseOptions(
+            explicit_schema=schema,
+            unexpected_field_behavior="infer" if schema is None else "ignore",
+        ),
+    )
+
+
+def _kind_of_column(column: Any) -> str:
+    import pyarrow.types as pt
+
+    if pt.is_null(column.type):
+        return "empty"
+    if pt.is_integer(column.type):
+        return "number" if column.null_count else "integer"
+    for matches, kind in (
+        (pt.is_floating, "number"),
+        (pt.is_boolean, "boolean"),
+        (pt.is_timestamp, "date"),
+    ):
+        if matches(column.type):
+            return kind
+    if not pt.is_string(column.type):
+        raise _NotPlainError
+    return _kind_of_strings(column)
+
+
+def _kind_of_strings(column: Any) -> str:
+    """Texts stay texts, even of digits; dates have no other form in JSON."""
+    plain = cells.without_marks(column)
+    if plain.null_count == len(plain):
+        return "empty"
+    return "date" if cells.accepts(cells.dates, plain) else "text"
+
+
+def _transposed(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {}
+    for count, row in enumerate(objects):
+        for name in row:
+            columns.setdefault(name, [None] * count)
+        for name, values in columns.items():
+            values.append(row.get(name))
+    return columns
+
+
+def _is_digits(value: Any) -> bool:
+    return isinstance(value, _Digits)
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and not isinstance(value, _Digits)
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None
+
+
+def _as_written(value: Any) -> str | None:
+    return str(value).lower() if isinstance(value, bool) else value

@@ -1,0 +1,225 @@
+"""A table with a target: inputs, labels, their order, and what was done to get them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .faults import TableError, columns_phrase, inside, no_such_column, opening
+from .identifiers import identifier_reason
+from .labels import absent_levels, ordered_labels
+from .reading import open_reader, whole_table
+from .schema import Schema
+from .sources import Source
+from .svmlight import LABEL, SvmlightReader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
+_MOST_CODES = 10
+
+
+@dataclass(frozen=True)
+class LabelledTable:
+    """Inputs and ordered labels.
+
+    Parameters
+    ----------
+    X : DataFrame
+        Inputs as `schema` makes them: floats, and texts for categories, NaN where missing.
+    y : ndarray or ordered Categorical
+        The labels.
+    classes : list
+        The labels from lowest to highest, also those that no row has.
+    target : str
+        Name of the label column.
+    schema : Schema
+        Of the inputs.
+    notes : tuple of str
+        Sentences on what was left out.
+    """
+
+    X: pd.DataFrame
+    y: Any
+    classes: list[Any]
+    target: str
+    schema: Schema
+    notes: tuple[str, ...] = ()
+
+
+def read_labelled_table(
+    source: str | Path,
+    target: str | None = None,
+    order: str | None = None,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    drop: Sequence[str] = (),
+    keep: Collection[str] = (),
+    drop_unlabelled: bool = False,
+) -> LabelledTable:
+    """Read a table and split off its target.
+
+    Parameters
+    ----------
+    source, format, delimiter
+        As for `read_table`.
+    target, order, drop, keep, drop_unlabelled
+        As for `labelled_table`.
+    """
+    with Source(source) as opened:
+        reader = open_reader(opened, format, delimiter)
+        names = reader.names()
+        if target is None:
+            target = LABEL if isinstance(reader, SvmlightReader) else names[-1]
+        frame = whole_table(reader, target)
+    return labelled_table(
+        frame,
+        target,
+        order,
+        drop=drop,
+        keep=keep,
+        drop_unlabelled=drop_unlabelled,
+        source=opened.name,
+    )
+
+
+def labelled_table(
+    frame: pd.DataFrame,
+    target: str | None = None,
+    order: str | None = None,
+    *,
+    drop: Sequence[str] = (),
+    keep: Collection[str] = (),
+    drop_unlabelled: bool = False,
+    source: str = "the table",
+) -> LabelledTable:
+    """Split a data frame into inputs and ordered labels.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    target : str, optional
+        Name of the label column; the last one by default.
+    order : str, optional
+        The labels from lowest to highest, as ``"poor<fair<good"``; needed where they are text
+        without an order.
+    drop : sequence of str
+        Columns to leave out.
+    keep : collection of str
+        Columns to take as inputs even if they look like identifiers.
+    drop_unlabelled : bool
+        Leave out rows without a label instead of refusing them.
+    source : str
+        What the table is called in errors.
+
+    Raises
+    ------
+    TableError
+        One sentence that says what to do.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.0, 2.0, 3.0], "grade": ["low", "high", "low"]})
+    >>> table = labelled_table(frame, "grade", "low<high")
+    >>> table.classes, table.schema.names
+    (['low', 'high'], ['size'])
+    """
+    where = opening(source)
+    names = [str(name) for name in frame.columns]
+    frame = frame.set_axis(names, axis=1)
+    _refuse_names(where, names, drop, keep)
+    target = names[-1] if target is None else target
+    if target not in names:
+        raise no_such_column(where, target, names)
+    if target in drop:
+        raise TableError(f"The target {target!r} cannot be left out.")
+    if not len(frame):
+        raise TableError(f"{where} has no rows.")
+    frame, notes = _labelled_rows(frame, target, drop_unlabelled, where)
+    y, classes = ordered_labels(frame[target], order, target)
+    if order is not None:
+        notes += absent_levels(y, classes)
+    inputs, more = _inputs(frame.drop(columns=[target, *drop]), keep, where, target)
+    schema = Schema.of(inputs)
+    X = schema.apply(inputs, source)
+    return LabelledTable(X, y, classes, target, schema, (*notes, *more))
+
+
+def _refuse_names(where: str, names: list[str], drop: Sequence[str], keep: Collection[str]) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise TableError(f"{where} has more than one {columns_phrase(repeated)}.")
+    for name in (*drop, *keep):
+        if name not in names:
+            raise no_such_column(where, name, names)
+
+
+def _labelled_rows(
+    frame: pd.DataFrame, target: str, drop_unlabelled: bool, where: str
+) -> tuple[pd.DataFrame, list[str]]:
+    missing = frame[target].isna()
+    count = int(missing.sum())
+    if not count:
+        return frame, []
+    rows = "1 row" if count == 1 else f"{count:,} rows"
+    if count == len(frame):
+        raise TableError(f"The target {target!r} of {inside(where)} has no labels at all.")
+    if not drop_unlabelled:
+        raise TableError(
+            f"The target {target!r} of {inside(where)} has {rows} without a label; leave such rows "
+            "out with --drop-unlabelled."
+        )
+    frame = frame[~missing].reset_index(drop=True)
+    labels = frame[target]
+    if labels.dtype.kind == "f" and (labels % 1 == 0).all():
+        # Whole numbers became floats only because some were missing.
+        frame[target] = labels.astype("int64")
+    return frame, [f"{rows} without a label left out."]
+
+
+def _refuse_decimal_commas(schema: Schema, where: str) -> None:
+    """Refuse numbers that would be taken for categories; a few texts such as 1,2 may be some."""
+    for column in schema.columns:
+        levels = column.levels or ()
+        commas = [level for level in levels if "," in level]
+        if len(commas) > _MOST_CODES and all(_COMMA_NUMBER.fullmatch(level) for level in levels):
+            raise TableError(
+                f"Column {column.name!r} of {inside(where)} holds numbers with a comma, such as "
+                f"{commas[0]!r}; write them with a decimal point, or leave it out with --drop."
+            )
+
+
+def _inputs(
+    frame: pd.DataFrame, keep: Collection[str], where: str, target: str
+) -> tuple[pd.DataFrame, list[str]]:
+    if not frame.shape[1]:
+        raise TableError(f"{where} has no column besides the target {target!r}.")
+    empty = [str(name) for name in frame.columns if frame[name].isna().all()]
+    if empty:
+        flags = " ".join(f"--drop {name!r}" if " " in name else f"--drop {name}" for name in empty)
+        them = "it" if len(empty) == 1 else "them"
+        raise TableError(
+            f"{where} has no value in {columns_phrase(empty)}; leave {them} out with {flags}."
+        )
+    schema = Schema.of(frame)
+    _refuse_decimal_commas(schema, where)
+    reasons = {
+        column.name: identifier_reason(column.name, frame[column.name], column.kind)
+        for column in schema.columns
+        if column.name not in keep
+    }
+    left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+    if len(left_out) == frame.shape[1]:
+        raise TableError(
+            f"{where} has no input besides {columns_phrase(list(left_out))}, which only names rows."
+        )
+    notes = [
+        f"Column {name!r} left out as an identifier: {reason}." for name, reason in left_out.items()
+    ]
+    return frame.drop(columns=list(left_out)), notes

@@ -1,0 +1,180 @@
+"""Tables read whole or in parts, by one parser, so that both give the same values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .arrow_files import ArrowReader
+from .delimited import DelimitedReader
+from .faults import TableError
+from .formats import checked_delimiter
+from .json_lines import JsonLinesReader
+from .sources import Source
+from .svmlight import SvmlightReader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .schema import Schema
+
+Reader = ArrowReader | DelimitedReader | JsonLinesReader | SvmlightReader
+
+
+def read_table(
+    source: str | Path,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    schema: Schema | None = None,
+    target: str | None = None,
+) -> pd.DataFrame:
+    """Read a whole table as a pandas data frame.
+
+    Parameters
+    ----------
+    source : str or Path
+        A path, plain or gzipped, or ``"-"`` for standard input.
+    format : {"csv", "tsv", "parquet", "arrow", "jsonl", "svmlight"}, optional
+        By default as the file's name or, failing that, its first bytes show.
+    delimiter : str, optional
+        What separates the columns of a text table; a comma by default, a tab for ``"tsv"``.
+    schema : Schema, optional
+        Kinds of columns that are known already, as those of a model's inputs: a category stays
+        text, whatever its cells look like in this file.
+    target : str, optional
+        A column of labels: only an empty cell of it is missing, so that ``None`` can be a label,
+        and words are never taken for truth values or dates.
+
+    Returns
+    -------
+    DataFrame
+        Numbers, truth values (``boolean``), dates and text, told from all cells of a column.
+
+    Raises
+    ------
+    TableError
+        One sentence that says what is wrong with the file.
+    """
+    with Source(source) as opened:
+        return whole_table(open_reader(opened, format, delimiter), target, schema)
+
+
+def whole_table(reader: Reader, target: str | None, schema: Schema | None = None) -> pd.DataFrame:
+    """All rows of a reader's table."""
+    import pandas as pd
+
+    kinds = reader.kinds(target)
+    if schema is not None:
+        kinds = _with_stated(reader, kinds, schema)
+    frames = list(_frames(reader, kinds, None))
+    if not frames:
+        raise TableError(f"{reader.source.name} has no rows.")
+    if schema is not None:
+        schema.refuse_missing(frames[0].columns, reader.source.name)
+    return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+
+
+def read_chunks(
+    source: str | Path,
+    *,
+    format: str | None = None,
+    delimiter: str | None = None,
+    schema: Schema | None = None,
+    target: str | None = None,
+    keep: Collection[str] | None = None,
+    rows: int = 65_536,
+) -> Iterator[pd.DataFrame]:
+    """Read a table in parts, in order and in bounded memory.
+
+    Parameters
+    ----------
+    source, format, delimiter, target
+        As for `read_table`.
+    schema : Schema, optional
+        Kinds of the columns, which the file is then read by in one pass; columns that it does not
+        name are text as it is written. Without it the file is read twice, first for the kinds.
+    keep : collection of str, optional
+        Columns to read besides those of `schema`; all by default.
+    rows : int
+        The most rows of a part.
+
+    Yields
+    ------
+    DataFrame
+        The next rows; its index goes on counting.
+    """
+    with Source(source) as opened:
+        reader = open_reader(opened, format, delimiter)
+        if schema is None:
+            kinds = reader.kinds(target)
+        elif isinstance(reader, JsonLinesReader | SvmlightReader):
+            kinds = _with_stated(reader, reader.kinds(target), schema)
+        else:
+            kinds = _stated(schema)
+        wanted = None if keep is None else {*keep, *(schema.names if schema else ())}
+        start = 0
+        for frame in _ahead(_frames(reader, kinds, wanted)):
+            if schema is not None and not start and not set(schema.names) <= set(frame.columns):
+                # What a missing column may be called instead is among all names of the file.
+                schema.refuse_missing(reader.names(), opened.name)
+            frame.index += start
+            start += len(frame)
+            for first in range(0, len(frame), rows):
+                yield frame.iloc[first : first + rows]
+        if not start:
+            raise TableError(f"{opened.name} has no rows.")
+
+
+def open_reader(source: Source, format: str | None, delimiter: str | None) -> Reader:
+    """The reader of a source's format."""
+    format = source.format(format)
+    if format in ("csv", "tsv"):
+        return DelimitedReader(source, checked_delimiter(delimiter, format))
+    if delimiter is not None:
+        raise TableError(f"{source.name} is of format {format}, which has no delimiter.")
+    if format == "jsonl":
+        return JsonLinesReader(source)
+    return SvmlightReader(source) if format == "svmlight" else ArrowReader(source, format)
+
+
+def _with_stated(reader: Reader, kinds: Mapping[str, str], schema: Schema) -> dict[str, str]:
+    """Kinds that a schema states in place of those that a file shows."""
+    stated = _stated(schema)
+    if isinstance(reader, SvmlightReader):
+        # A feature that no row names is zero in all of them.
+        return {**kinds, **stated}
+    return {name: stated.get(name, kind) for name, kind in kinds.items()}
+
+
+def _stated(schema: Schema) -> dict[str, str]:
+    return {
+        column.name: "text" if column.kind == "category" else column.kind
+        for column in schema.columns
+    }
+
+
+def _frames(
+    reader: Reader, kinds: Mapping[str, str], keep: Collection[str] | None
+) -> Generator[pd.DataFrame, None, None]:
+    import pandas as pd
+    import pyarrow as pa
+
+    dtypes = {pa.bool_(): pd.BooleanDtype()}
+    for table in reader.tables(kinds, keep):
+        if table.num_rows:
+            yield table.to_pandas(types_mapper=dtypes.get)
+
+
+def _ahead(parts: Generator[pd.DataFrame, None, None]) -> Iterator[pd.DataFrame]:
+    """The same parts, each parsed by another thread while the one before is in use."""
+    try:
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            pending = pool.submit(next, parts, None)
+            while (part := pending.result()) is not None:
+                pending = pool.submit(next, parts, None)
+                yield part
+    finally:
+        parts.close()

@@ -1,0 +1,138 @@
+"""Files of svmlight and LIBSVM: a label and numbered features on every line."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .blocks import text_blocks
+from .faults import TableError
+from .sources import Source
+
+LABEL = "label"
+QUERY = "qid"
+_MOST_FEATURES = 20_000
+_MOST_CELLS = 1 << 23
+
+
+class SvmlightReader:
+    """An svmlight file as pyarrow tables with columns ``label``, ``x1`` … and maybe ``qid``.
+
+    Feature numbers are the columns' names, so files of the same origin have the same columns
+    whichever features some of their rows lack. A feature that a row does not name is zero.
+
+    Parameters
+    ----------
+    source : Source
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._names: list[str] | None = None
+
+    def names(self) -> list[str]:
+        """Names of the columns, by all rows."""
+        if self._names is None:
+            self.kinds()
+        assert self._names is not None
+        return self._names
+
+    def kinds(self, target: str | None = None) -> dict[str, str]:
+        """Kind of every column, by all rows."""
+        self.source.keep()
+        first, last, whole, queries, rows = 1, 0, True, False, 0
+        for X, labels, qid in self._parts():
+            rows += len(labels)
+            whole = whole and bool((labels % 1 == 0).all())
+            queries = queries or qid is not None
+            if X.nnz:
+                first, last = min(first, int(X.indices.min())), max(last, int(X.indices.max()))
+        if not rows:
+            raise TableError(f"{self.source.name} has no rows.")
+        if last > _MOST_FEATURES:
+            raise TableError(
+                f"{self.source.name} has features up to number {last:,}; tables have at most "
+                f"{_MOST_FEATURES:,} columns."
+            )
+        kinds = {QUERY: "integer"} if queries else {}
+        kinds.update((f"x{place}", "number") for place in range(first, last + 1))
+        kinds[LABEL] = "integer" if whole else "number"
+        self._names = list(kinds)
+        return kinds
+
+    def tables(
+        self, kinds: Mapping[str, str], keep: Collection[str] | None = None
+    ) -> Iterator[Any]:
+        """The table in parts, with the columns that `kinds` names."""
+        import pyarrow as pa
+
+        wanted = [name for name in kinds if keep is None or name in keep]
+        step = max(1, _MOST_CELLS // max(len(wanted), 1))
+        for X, labels, qid in self._parts():
+            for start in range(0, len(labels), step):
+                part = slice(start, start + step)
+                queries = None if qid is None else qid[part]
+                arrays = _arrays(X[part].tocsc(), labels[part], queries, kinds, wanted)
+                yield pa.table(arrays, names=wanted)
+
+    def _parts(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
+        """Sparse inputs by feature number, labels and queries, block by block."""
+        from sklearn.datasets import load_svmlight_file
+
+        with self.source.open() as stream:
+            for block, line in text_blocks(stream, self.source.name, None):
+                try:
+                    X, labels, qid = load_svmlight_file(
+                        io.BytesIO(block), zero_based=True, query_id=True
+                    )
+                except (ValueError, OverflowError):
+                    raise self._bad_line(bytes(block), line) from None
+                if len(labels):
+                    yield X, labels, qid if len(qid) == len(labels) else None
+
+    def _bad_line(self, block: bytes, line: int) -> TableError:
+        from sklearn.datasets import load_svmlight_file
+
+        for place, text in enumerate(block.split(b"\n"), start=line):
+            try:
+                load_svmlight_file(io.BytesIO(text + b"\n"), zero_based=True, query_id=True)
+            except (ValueError, OverflowError):
+                return TableError(
+                    f"{self.source.name} has no label and features in line {place}, such as "
+                    "'3 1:0.5 2:1'."
+                )
+        return TableError(f"{self.source.name} has a query id in some rows only.")
+
+
+def _arrays(
+    X: Any,
+    labels: np.ndarray,
+    qid: np.ndarray | None,
+    kinds: Mapping[str, str],
+    wanted: list[str],
+) -> list[np.ndarray]:
+    arrays = []
+    for name in wanted:
+        if name == LABEL:
+            arrays.append(labels.astype(np.int64) if kinds[name] == "integer" else labels)
+        elif name == QUERY:
+            arrays.append(np.zeros(len(labels), np.int64) if qid is None else qid)
+        else:
+            arrays.append(_dense_column(X, _feature(name)))
+    return arrays
+
+
+def _feature(name: str) -> int:
+    """Number of a feature from its column's name; −1 for another column."""
+    return int(name[1:]) if name[:1] == "x" and name[1:].isdecimal() else -1
+
+
+def _dense_column(X: Any, place: int) -> np.ndarray:
+    column = np.zeros(X.shape[0])
+    if 0 <= place < X.shape[1]:
+        part = slice(X.indptr[place], X.indptr[place + 1])
+        column[X.indices[part]] = X.data[part]
+    return column
