@@ -8,6 +8,7 @@ from echelon import (
     GPOR,
     SVOR,
     AdaBoostOR,
+    ConformalOrdinal,
     LinearRankSVM,
     OrdinalBagging,
     ORStump,
@@ -36,6 +37,9 @@ COARSE = (
 DRAWN_ROWS = (
     "a bootstrap draws as many rows as there are, so a row of weight two is not two rows; the "
     "instances without one run the check"
+)
+DRAWN_CALIBRATION = (
+    "a part of the rows is drawn to calibrate intervals, where a row of weight two is not two rows"
 )
 DRAWN_PART = (
     "the conditions of a rule are sought on a part of the rows drawn without replacement, where a "
@@ -72,6 +76,8 @@ def expected_failures(estimator):
         failures |= dict.fromkeys(WEIGHTS_AND_REPEATS, COPIES_IN_SEVERAL_FOLDS)
     if isinstance(estimator, OrdinalBagging) and estimator.bootstrap:
         failures |= dict.fromkeys(WEIGHTS_AND_REPEATS, DRAWN_ROWS)
+    if isinstance(estimator, ConformalOrdinal) and estimator.method == "split":
+        failures |= dict.fromkeys(WEIGHTS_AND_REPEATS, DRAWN_CALIBRATION)
     if isinstance(estimator, RankRules) and estimator.subsample < 1.0:
         failures |= dict.fromkeys(WEIGHTS_AND_REPEATS, DRAWN_PART)
     if isinstance(estimator, RankSVM) and estimator.n_components is not None:
@@ -92,6 +98,7 @@ def is_coarse(estimator):
 # labels scikit-learn's own type_of_target warns of a cast before anything is refused.
 @pytest.mark.filterwarnings(
     "ignore::echelon.ordinal.labels.LabelOrderWarning",
+    "ignore::echelon.conformal.CoverageWarning",
     "ignore::sklearn.exceptions.ConvergenceWarning",
     "ignore:invalid value encountered in cast:RuntimeWarning:sklearn",
 )

@@ -11,12 +11,14 @@ from echelon import (
     GPOR,
     SVOR,
     AdaBoostOR,
+    ConformalOrdinal,
     LinearRankSVM,
     LinearSVOR,
     MarginLPRanker,
     OnlineRankSVM,
     ORBoost,
     OrdinalBagging,
+    OrdinalCalibrator,
     OrdinalReduction,
     ORStump,
     ORTree,
@@ -27,6 +29,7 @@ from echelon import (
     RankPerceptron,
     RankRules,
     RankSVM,
+    RoundedRegressor,
     ThresholdedRanker,
 )
 from echelon.base import OrdinalClassifierMixin, RankerMixin
@@ -35,6 +38,7 @@ from echelon.model_selection import CoarseToFineSearchCV
 # Where an estimator cannot be made without arguments, or where the contracts need other ones: they
 # compare fits, which takes a seed, and few steps of a perceptron.
 REQUIRED = {
+    ConformalOrdinal: lambda: ConformalOrdinal(random_state=0),
     ORBoost: lambda: ORBoost(n_estimators=30, random_state=0),
     OnlineRankSVM: lambda: OnlineRankSVM(random_state=0),
     OrdinalBagging: lambda: OrdinalBagging(n_estimators=15, random_state=0),
@@ -53,6 +57,10 @@ VARIANTS = {
     AdaBoostOR: [
         AdaBoostOR(SVOR(C=0.1, tol=1e-9), 3),
         AdaBoostOR(LinearSVOR(C=0.1), 3, learning_rate=0.5),
+    ],
+    ConformalOrdinal: [
+        ConformalOrdinal(method="cross", random_state=0),
+        ConformalOrdinal(AdaBoostOR(n_estimators=10), 0.7, per_class=True, random_state=0),
     ],
     GPOR: [
         GPOR(inference="laplace", likelihood="logit"),
@@ -73,6 +81,11 @@ VARIANTS = {
     OrdinalBagging: [
         OrdinalBagging(ORTree(min_weight_fraction_leaf=0.001), 3, bootstrap=False),
         OrdinalBagging(ProportionalOdds(), 3, bootstrap=False),
+    ],
+    OrdinalCalibrator: [
+        OrdinalCalibrator(AdaBoostOR(n_estimators=10), method="isotonic"),
+        OrdinalCalibrator(decision="inner"),
+        OrdinalCalibrator(RoundedRegressor(), method="isotonic", cost="zero_one"),
     ],
     PRank: [
         PRank(n_epochs=20, averaged=False, random_state=0),

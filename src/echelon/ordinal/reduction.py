@@ -168,6 +168,28 @@ def monotone_exceedance(above: Matrix) -> Matrix:
     return np.clip(np.minimum.accumulate(projected, axis=1), 0.0, 1.0)
 
 
+def expected_rank(probabilities: Matrix) -> npt.NDArray[np.float64]:
+    """Σ_k k·p_k of rows, counted from 0.
+
+    Examples
+    --------
+    >>> expected_rank(np.array([[0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]))
+    array([1., 2.])
+    """
+    return np.asarray(probabilities @ np.arange(probabilities.shape[1], dtype=np.float64))
+
+
+def exceedance(probabilities: Matrix) -> Matrix:
+    """P(y > k), (n, K−1), summed from the highest class down.
+
+    Examples
+    --------
+    >>> exceedance(np.array([[0.5, 0.25, 0.25]]))
+    array([[0.5 , 0.25]])
+    """
+    return np.asarray(np.cumsum(probabilities[:, :0:-1], axis=1)[:, ::-1])
+
+
 def exceedance_to_probabilities(above: Matrix) -> Matrix:
     """Class probabilities of a valid P(y > k): its falls from 1 to 0."""
     edges = np.zeros((len(above), above.shape[1] + 2))
