@@ -1,21 +1,33 @@
 """Choosing models and parameters with scikit-learn's cross-validation."""
 
 from .coarse_to_fine import CoarseToFineSearchCV
-from .leaderboard import Leaderboard, LeaderboardRow, compare_models, default_models
-from .preparation import mixed_columns
+from .comparison import compare_models
+from .contest import ContestProgress, run_contest
+from .leaderboard import Leaderboard, LeaderboardRow
+from .preparation import mixed_columns, prepare
 from .query_splits import PairKFold, QueryKFold, QueryShuffleSplit
 from .ranking import RankerValidation, cross_validate_ranker
+from .roster import Candidate, candidates, default_models, find_candidate
+from .tuning import candidate_pipeline, tune
 
 __all__ = [
+    "Candidate",
     "CoarseToFineSearchCV",
+    "ContestProgress",
     "Leaderboard",
     "LeaderboardRow",
     "PairKFold",
     "QueryKFold",
     "QueryShuffleSplit",
     "RankerValidation",
+    "candidate_pipeline",
+    "candidates",
     "compare_models",
     "cross_validate_ranker",
     "default_models",
+    "find_candidate",
     "mixed_columns",
+    "prepare",
+    "run_contest",
+    "tune",
 ]

@@ -1,4 +1,4 @@
-"""Models compared by cross-validation on the same splits."""
+"""A table of models that were measured on the same folds, and which of them can be told apart."""
 
 from __future__ import annotations
 
@@ -6,54 +6,81 @@ import csv
 import io
 import json
 import math
-import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import RepeatedStratifiedKFold, cross_validate
-from sklearn.svm import SVR
+import numpy.typing as npt
 
 from .._text import aligned
-from ..bagging import OrdinalBagging
-from ..boosting import AdaBoostOR
-from ..gaussian_process import GPOR
-from ..linear import ProportionalOdds
-from ..linear_svm import LinearSVOR
-from ..meta import OrdinalReduction, RoundedRegressor
-from ..metrics import get_scorer
-from ..metrics.comparison import Summary
-from ..ordinal.labels import read_scale
-from ..prank import PRank
-from ..rules import RankRules
-from ..svm import SVOR
-from ..trees import ORTree
+from ..metrics import NemenyiResult, nemenyi_test
+from ..metrics.comparison import Summary, corrected_resampled_t_test
 
+#: Measures of every leaderboard and their scorers; "cost" is there too if the user has a cost.
 MEASURES = {
     "mae": "neg_mean_absolute_rank_error",
     "zero_one": "neg_zero_one_error",
     "qwk": "quadratic_weighted_kappa",
     "rps": "neg_ranked_probability_score",
 }
-_HEADINGS = {"mae": "MAE", "zero_one": "zero-one", "qwk": "QWK", "rps": "RPS"}
+_HEADINGS = {"cost": "cost", "mae": "MAE", "zero_one": "zero-one", "qwk": "QWK", "rps": "RPS"}
+#: Measures of which more is better.
+_GAINS = frozenset({"qwk"})
+#: In front of models that are not told apart from the best.
+MARK = "≈"
+#: In front of models with too few folds for a test.
+UNTESTED = "?"
+#: Level of the tests between the best model and the others.
+LEVEL = 0.05
+#: Folds that a model must have in common with the best to be tested, where so many were planned.
+_FEWEST_FOLDS = 5
 
 
 @dataclass(frozen=True)
 class LeaderboardRow:
-    """A model's figures: a value per fold for each measure, and seconds per fit."""
+    """A model's figures: a value per fold for each measure, and seconds per fit.
+
+    Parameters
+    ----------
+    model : str
+    folds : mapping from measure to array
+        NaN where the fold was not run, or where the model lacks what the measure needs.
+    fit_seconds : float
+        Mean time of a fit with the chosen settings, without their search.
+    settings : tuple of dict
+        Settings that the search chose, one for each fold that was run, in the order of folds.
+    group : str
+        "ordinal", "outsider" or "baseline"; empty where it is not known.
+    note : str
+        Why there are fewer folds than planned, or what else a reader should know.
+    """
 
     model: str
     folds: Mapping[str, Any]
     fit_seconds: float
+    settings: tuple[Mapping[str, Any], ...] = ()
+    group: str = ""
+    note: str = ""
+
+    @property
+    def n_folds(self) -> int:
+        """Folds that were run."""
+        return int(np.isfinite(np.asarray(self.folds["mae"])).sum())
+
+    @property
+    def usual_settings(self) -> dict[str, Any]:
+        """Settings chosen most often; {} if nothing was searched."""
+        texts = Counter(json.dumps(dict(chosen), sort_keys=True) for chosen in self.settings)
+        return json.loads(texts.most_common(1)[0][0]) if texts else {}
 
     def summary(self, measure: str) -> Summary:
         """Mean and spread over folds; NaN where the model lacks what the measure needs."""
-        return Summary.of(self.folds[measure])
+        values = np.asarray(self.folds[measure], dtype=np.float64)
+        found = values[np.isfinite(values)]
+        return Summary.of(found.tolist() if len(found) else values.tolist())
 
     def mean(self, measure: str) -> float:
         """Mean over folds."""
@@ -62,35 +89,193 @@ class LeaderboardRow:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Rows sorted by mean absolute rank error, best first; ``str()`` is an aligned table."""
+    """Models measured on the same folds, best first; ``str()`` is an aligned table.
+
+    Parameters
+    ----------
+    rows : tuple of LeaderboardRow
+        Sorted by the mean of `measure`. Models with less than half as many folds as is usual come
+        last, because a mean over few folds can be lucky.
+    measure : str
+        What the rows are sorted by and compared on.
+    sizes : tuple of int, optional
+        Rows of the training and of the test part of a fold, which the tests need.
+    planned : int
+        Folds that every model was meant to have; 0 where it is not known.
+    failures : mapping from model to str
+        Models without any fold, and why.
+    interrupted : bool
+        Whether Ctrl-C ended the contest.
+    """
 
     rows: tuple[LeaderboardRow, ...]
+    measure: str = "mae"
+    sizes: tuple[int, int] | None = None
+    planned: int = 0
+    failures: Mapping[str, str] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @classmethod
+    def of(cls, rows: Any, measure: str = "mae", **more: Any) -> Leaderboard:
+        """Sort rows into a leaderboard."""
+        rows = list(rows)
+        usual = _usual_folds(rows)
+        sign = -1.0 if measure in _GAINS else 1.0
+
+        def place(row: LeaderboardRow) -> tuple[bool, float]:
+            return 2 * row.n_folds < usual, sign * row.mean(measure)
+
+        return cls(tuple(sorted(rows, key=place)), measure, **more)
+
+    @property
+    def best(self) -> LeaderboardRow:
+        """First row."""
+        if not self.rows:
+            raise ValueError("The leaderboard has no rows, so that there is no best model.")
+        return self.rows[0]
+
+    @property
+    def notes(self) -> dict[str, list[str]]:
+        """What a reader should know, and the models of which it is true."""
+        found: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.note:
+                found.setdefault(row.note, []).append(row.model)
+        return found
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Measures that at least one model has; the one that ranks comes first."""
+        found = [
+            measure
+            for measure in _HEADINGS
+            if any(measure in r.folds and math.isfinite(r.mean(measure)) for r in self.rows)
+        ]
+        return tuple(sorted(found, key=lambda measure: measure != self.measure))
+
+    @cached_property
+    def p_values(self) -> dict[str, float]:
+        """Of each model against the best: corrected resampled t-tests over their common folds.
+
+        Two-sided, not yet corrected for the number of models. NaN for fewer than five common folds,
+        or fewer than planned where that is less: so few tell a bad model from a good one by luck.
+        """
+        return {row.model: self._p_value(row) for row in self.rows[1:]}
+
+    def _p_value(self, row: LeaderboardRow) -> float:
+        first, second = (np.asarray(r.folds[self.measure]) for r in (self.best, row))
+        common = np.isfinite(first) & np.isfinite(second)
+        if self.sizes is None or common.sum() < max(2, min(_FEWEST_FOLDS, self.planned)):
+            return math.nan
+        training, test = self.sizes
+        return corrected_resampled_t_test(
+            first[common], second[common], training=training, test=test
+        )[1]
+
+    @cached_property
+    def undistinguished(self) -> tuple[str, ...]:
+        """Models that the tests do not tell apart from the best, in the order of the rows.
+
+        Holm's procedure keeps the chance of any wrong "worse than the best" at 5 % over all
+        models. Models with too few folds for a test are `untested`.
+        """
+        tested = {m: p for m, p in self.p_values.items() if not math.isnan(p)}
+        rejected = _holm(tested, LEVEL)
+        return tuple(model for model in tested if model not in rejected)
+
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """Models with too few folds in common with the best to say anything of them."""
+        return tuple(model for model, p in self.p_values.items() if math.isnan(p))
+
+    def scores(self) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
+        """Models and their figures (n_folds, n_models) on folds that all of them have.
+
+        Models with less than half as many folds as is usual are left out, else few folds would be
+        common.
+        """
+        usual = _usual_folds(self.rows)
+        rows = [row for row in self.rows if 2 * row.n_folds >= usual]
+        table = np.array([row.folds[self.measure] for row in rows], dtype=np.float64).T
+        return tuple(row.model for row in rows), table[np.isfinite(table).all(axis=1)]
+
+    def nemenyi(self, alpha: float = LEVEL) -> NemenyiResult:
+        """Average ranks over folds with Nemenyi's critical difference, for the diagram.
+
+        The test is made for independent data sets. Folds of one data set share training rows, so
+        that the critical difference is too small here: take the picture as a summary of ranks, and
+        `undistinguished` as the test.
+
+        Parameters
+        ----------
+        alpha : float
+            Level of the test over all pairs.
+
+        Returns
+        -------
+        result : NemenyiResult
+        """
+        names, table = self.scores()
+        if len(names) < 2 or len(table) < 2:
+            raise ValueError(
+                "A critical difference needs at least two models with two folds in common; found "
+                f"{len(names)} models and {len(table)} common folds."
+            )
+        lower = self.measure not in _GAINS
+        return nemenyi_test(table, names=names, alpha=alpha, lower_is_better=lower)
 
     def records(self) -> list[dict[str, Any]]:
-        """A flat dictionary per model: means, standard errors, seconds."""
+        """A flat dictionary per model: means, standard errors, seconds, folds, settings."""
+        measures = [*(["cost"] if "cost" in self.measures else []), *MEASURES]
         return [
             {
                 "model": row.model,
                 **{
                     key: value
-                    for measure in MEASURES
+                    for measure in measures
                     for key, value in (
                         (measure, row.mean(measure)),
                         (f"{measure}_se", row.summary(measure).se),
                     )
                 },
                 "fit_seconds": row.fit_seconds,
+                "folds": row.n_folds,
+                "undistinguished": row is self.best or row.model in self.undistinguished,
+                "settings": settings_text(row.usual_settings),
+                "note": row.note,
             }
             for row in self.rows
         ]
 
     def lines(self) -> list[list[str]]:
         """Heading and rows as text cells."""
-        head = ["model", *_HEADINGS.values(), "fit s"]
-        return [head, *(_cells(row) for row in self.rows)]
+        with_folds = any(row.n_folds < self.planned for row in self.rows)
+        head = [" model", *(_HEADINGS[measure] for measure in self.measures), "fit s"]
+        return [
+            [*head, "folds"] if with_folds else head,
+            *(self._cells(row, with_folds) for row in self.rows),
+        ]
+
+    def _cells(self, row: LeaderboardRow, with_folds: bool) -> list[str]:
+        figures = []
+        for measure in self.measures:
+            found = row.summary(measure)
+            error = "" if math.isnan(found.se) else f"±{found.se:.3f}"
+            # A zero from below is a zero.
+            mean = round(found.mean, 3) + 0.0
+            figures.append("–" if math.isnan(mean) else f"{mean:.3f}{error}")
+        marks = {
+            **dict.fromkeys(self.undistinguished, MARK),
+            **dict.fromkeys(self.untested, UNTESTED),
+        }
+        mark = marks.get(row.model, " ")
+        folds = [f"{row.n_folds}/{self.planned}"] if with_folds else []
+        return [f"{mark}{row.model}", *figures, f"{row.fit_seconds:.2f}", *folds]
 
     def to_csv(self) -> str:
         """Records as comma-separated text."""
+        if not self.rows:
+            return "model\n"
         text = io.StringIO()
         records = self.records()
         writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
@@ -104,144 +289,47 @@ class Leaderboard:
             {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in record.items()}
             for record in self.records()
         ]
-        return json.dumps(records, indent=2) + "\n"
+        return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
 
     def to_markdown(self) -> str:
         """Table in Markdown."""
         head, *rows = self.lines()
         rule = ["---", *["---:"] * (len(head) - 1)]
-        return "".join(f"| {' | '.join(line)} |\n" for line in (head, rule, *rows))
+        return "".join(f"| {' | '.join(line).strip()} |\n" for line in (head, rule, *rows))
 
     def __str__(self) -> str:
         return "\n".join(aligned(self.lines(), gap=" "))
 
 
-def _cells(row: LeaderboardRow) -> list[str]:
-    figures = []
-    for measure in MEASURES:
-        found = row.summary(measure)
-        figures.append("–" if math.isnan(found.mean) else f"{found.mean:.3f}±{found.se:.3f}")
-    return [row.model, *figures, f"{row.fit_seconds:.2f}"]
-
-
-def default_models(random_state: int = 0) -> dict[str, Any]:
-    """Models for a first look at ordered labels, and outsiders to measure them against.
-
-    Parameters
-    ----------
-    random_state : int
-        Seed of the models that draw numbers.
-    """
-    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=random_state)
-    trees = ORTree(max_features=0.5, min_samples_leaf=5)
-    boosting = HistGradientBoostingRegressor(random_state=random_state)
-    return {
-        "ProportionalOdds logit": ProportionalOdds(alpha=1.0),
-        "ProportionalOdds probit": ProportionalOdds("probit", alpha=1.0),
-        "ProportionalOdds cloglog": ProportionalOdds("cloglog", alpha=1.0),
-        "SVOR implicit": SVOR(),
-        "SVOR explicit": SVOR(constraints="explicit"),
-        "LinearSVOR": LinearSVOR(),
-        "AdaBoostOR stumps": AdaBoostOR(learning_rate=0.3, random_state=random_state),
-        "OrdinalBagging trees": OrdinalBagging(trees, random_state=random_state),
-        "RankRules": RankRules(200, max_conditions=2, random_state=random_state),
-        "GPOR": GPOR(cost="absolute", n_inducing=200, random_state=random_state),
-        "PRank": PRank(200, random_state=random_state),
-        "OrdinalReduction logistic": OrdinalReduction(LogisticRegression()),
-        "OrdinalReduction forest": OrdinalReduction(forest),
-        "RoundedRegressor ridge": RoundedRegressor(Ridge()),
-        "RoundedRegressor SVR": RoundedRegressor(SVR()),
-        "RoundedRegressor boosting": RoundedRegressor(boosting),
-        "median label": RoundedRegressor(DummyRegressor(strategy="median")),
-    }
-
-
-def compare_models(
-    models: Mapping[str, Any],
-    X: Any,
-    y: Any,
-    *,
-    classes: Any = None,
-    folds: int = 5,
-    repeats: int = 2,
-    n_jobs: int | None = None,
-    random_state: int = 0,
-    on_row: Callable[[LeaderboardRow], None] | None = None,
-) -> Leaderboard:
-    """Cross-validate models on the same repeated stratified folds.
-
-    Parameters
-    ----------
-    models : mapping from name to estimator
-        Ordinal estimators, or pipelines that end in one.
-    X : array-like or data frame of shape (n, d)
-    y : array-like of shape (n,)
-    classes : sequence, optional
-        The labels from lowest to highest.
-    folds, repeats : int
-        Folds of each cross-validation, and cross-validations.
-    n_jobs : int, optional
-        Processes, as in joblib.
-    random_state : int
-        Seed of the folds.
-    on_row : callable, optional
-        Called with each finished row, to show progress.
-
-    Returns
-    -------
-    leaderboard : Leaderboard
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """Settings in one line, without the names of the steps they belong to.
 
     Examples
     --------
-    >>> from echelon import ProportionalOdds
-    >>> from echelon.datasets import load_esl
-    >>> X, y = load_esl(return_X_y=True)
-    >>> board = compare_models({"odds": ProportionalOdds(alpha=1.0)}, X, y, repeats=1)
-    >>> board.rows[0].mean("mae") < 0.4
-    True
+    >>> settings_text({"model__C": 1.0, "model__estimator__gamma": 0.5})
+    'C=1.0, gamma=0.5'
     """
-    if not models:
-        raise ValueError("models must name at least one model.")
-    scale, codes = read_scale(y, classes)
-    splits = _splits(codes, folds, repeats, random_state)
-    rows = []
-    for name, model in models.items():
-        row = _cross_validate(name, _with_classes(model, scale.classes), X, y, splits, n_jobs)
-        rows.append(row)
-        if on_row is not None:
-            on_row(row)
-    return Leaderboard(tuple(sorted(rows, key=lambda row: row.mean("mae"))))
+    return ", ".join(f"{name.rpartition('__')[2]}={value}" for name, value in settings.items())
 
 
-def _splits(codes: Any, folds: int, repeats: int, random_state: int) -> list[Any]:
-    splitter = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=random_state)
-    with warnings.catch_warnings():
-        # Classes smaller than the number of folds are missing from some; the scale covers that.
-        warnings.filterwarnings("ignore", message="The least populated class")
-        return list(splitter.split(np.zeros(len(codes)), codes))
+def _usual_folds(rows: Sequence[LeaderboardRow]) -> float:
+    """Median number of folds."""
+    return float(np.median([row.n_folds for row in rows])) if rows else 0.0
 
 
-def _with_classes(model: Any, classes: Any) -> Any:
-    """Clone that knows the whole scale, also where a training fold lacks a class."""
-    model = clone(model)
-    names = [name for name in model.get_params() if name.rpartition("__")[2] == "classes"]
-    return model.set_params(**{name: list(classes) for name in names})
+def _holm(p_values: Mapping[str, float], level: float) -> set[str]:
+    """Names whose hypothesis Holm's step-down procedure rejects.
 
-
-def _cross_validate(
-    name: str, model: Any, X: Any, y: Any, splits: list[Any], n_jobs: int | None
-) -> LeaderboardRow:
-    measures = {
-        measure: get_scorer(scorer)
-        for measure, scorer in MEASURES.items()
-        if measure != "rps" or hasattr(model, "predict_proba")
-    }
-    found = cross_validate(
-        model, X, y, cv=splits, scoring=measures, n_jobs=n_jobs, error_score="raise"
-    )
-    folds = {
-        measure: (-1.0 if MEASURES[measure].startswith("neg_") else 1.0) * found[f"test_{measure}"]
-        for measure in measures
-    }
-    folds.setdefault("rps", np.full(len(splits), np.nan))
-    return LeaderboardRow(name, folds, float(found["fit_time"].mean()))
+    Examples
+    --------
+    >>> sorted(_holm({"a": 0.04, "b": 0.012, "c": 0.02}, 0.05))
+    ['a', 'b', 'c']
+    >>> sorted(_holm({"a": 0.04, "b": 0.012, "c": 0.03}, 0.05))
+    ['b']
+    """
+    rejected: set[str] = set()
+    for name in sorted(p_values, key=lambda name: p_values[name]):
+        if p_values[name] > level / (len(p_values) - len(rejected)):
+            break
+        rejected.add(name)
+    return rejected

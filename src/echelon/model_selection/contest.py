@@ -1,0 +1,344 @@
+"""Contests of models by repeated cross-validation: within a budget, and to be resumed."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.model_selection import RepeatedStratifiedKFold
+
+from ..ordinal.costs import check_cost_matrix
+from ..ordinal.labels import read_scale
+from ..tables import LabelledTable, Schema
+from .leaderboard import MEASURES, Leaderboard, LeaderboardRow
+from .roster import Candidate
+from .roster import candidates as all_candidates
+from .schedule import Schedule
+from .tuning import candidate_pipeline, for_pipeline, split
+from .unit_store import UnitStore
+from .units import Arena, Entrant, Outcome
+from .workers import count_jobs, run_units
+
+
+@dataclass(frozen=True)
+class ContestProgress:
+    """How far a contest is.
+
+    Parameters
+    ----------
+    done, total : int
+        Folds of models; the total is what the time left is expected to allow.
+    elapsed : float
+        Seconds since the start.
+    seconds_left : float or None
+        Estimated; None before anything was measured.
+    latest : Outcome or None
+        What has just been finished; None at the start.
+    board : Leaderboard
+        The table so far.
+    """
+
+    done: int
+    total: int
+    elapsed: float
+    seconds_left: float | None
+    latest: Outcome | None
+    board: Leaderboard
+
+
+class Contest:
+    """Entrants on the same folds, with the outcomes so far.
+
+    Parameters
+    ----------
+    arena : Arena
+    store : path, optional
+        File of finished units. Those of this contest are taken over, and new ones are added. One
+        that cannot be used is a warning, not the end of the contest.
+    fresh : bool
+        Whether to forget what the store holds.
+
+    Attributes
+    ----------
+    reused, foreign : int
+        Units taken over from the store, and its lines that belong to other contests or entrants.
+    """
+
+    def __init__(
+        self, arena: Arena, store: Path | str | None = None, *, fresh: bool = False
+    ) -> None:
+        self.arena = arena
+        self._store = None if store is None else UnitStore(store, arena)
+        kept, self.foreign = self._open(fresh)
+        self.reused = len(kept)
+        self._outcomes = {(outcome.model, outcome.fold): outcome for outcome in kept}
+        self._errors: dict[str, str] = {}
+        self._unsearched: set[str] = {o.model for o in kept if o.search_given_up}
+
+    def run(
+        self, *, budget: float | None = None, n_jobs: int | None = None
+    ) -> Iterator[ContestProgress]:
+        """Run what is missing, and tell about every unit."""
+        schedule = self._schedule(budget, n_jobs)
+        yield self._progress(schedule, None)
+        with closing(run_units(self.arena, schedule)) as finished:
+            for unit, outcome in finished:
+                if outcome.search_given_up:
+                    schedule.stop_searching(unit.model)
+                    self._unsearched.add(unit.model)
+                if outcome.error:
+                    schedule.drop(unit)
+                    self._errors[unit.model] = outcome.error
+                else:
+                    schedule.finish(unit, outcome.seconds)
+                    self._keep(outcome)
+                yield self._progress(schedule, outcome)
+
+    def board(self) -> Leaderboard:
+        """The table of what has been finished."""
+        n_folds = len(self.arena.splits)
+        by_model: dict[str, list[Outcome]] = {name: [] for name in self.arena.entrants}
+        for outcome in self._outcomes.values():
+            by_model[outcome.model].append(outcome)
+        training, test = self.arena.splits[0]
+        return Leaderboard.of(
+            [self._row(name, found) for name, found in by_model.items() if found],
+            "mae" if self.arena.cost is None else "cost",
+            sizes=(len(training), len(test)),
+            planned=n_folds,
+            failures={n: e for n, e in self._errors.items() if not by_model[n]},
+        )
+
+    def row(self, model: str) -> LeaderboardRow | None:
+        """A model's row once all its folds are done."""
+        found = [o for o in self._outcomes.values() if o.model == model]
+        return self._row(model, found) if len(found) == len(self.arena.splits) else None
+
+    def _schedule(self, budget: float | None, n_jobs: int | None) -> Schedule:
+        finished: dict[str, list[int]] = {}
+        for model, fold in self._outcomes:
+            finished.setdefault(model, []).append(fold)
+        return Schedule(
+            list(self.arena.entrants),
+            len(self.arena.splits),
+            budget=budget,
+            jobs=count_jobs(n_jobs),
+            finished=finished,
+        )
+
+    def _open(self, fresh: bool) -> tuple[list[Outcome], int]:
+        if self._store is None:
+            return [], 0
+        try:
+            if fresh:
+                self._store.clear()
+            return self._store.read()
+        except OSError as error:
+            self._lose_store(error)
+            return [], 0
+
+    def _keep(self, outcome: Outcome) -> None:
+        self._outcomes[outcome.model, outcome.fold] = outcome
+        if self._store is not None:
+            try:
+                self._store.append(outcome)
+            except OSError as error:
+                self._lose_store(error)
+
+    def _lose_store(self, error: OSError) -> None:
+        where, self._store = self._store.path, None
+        warnings.warn(
+            f"Finished folds cannot be kept in {where}: {error.strerror or error}. An interrupted "
+            "contest cannot be resumed.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    def _progress(self, schedule: Schedule, latest: Outcome | None) -> ContestProgress:
+        return ContestProgress(
+            schedule.done,
+            schedule.total,
+            schedule.elapsed,
+            schedule.seconds_left,
+            latest,
+            self.board(),
+        )
+
+    def _row(self, model: str, outcomes: list[Outcome]) -> LeaderboardRow:
+        measures = [*MEASURES, *([] if self.arena.cost is None else ["cost"])]
+        folds = {measure: np.full(len(self.arena.splits), math.nan) for measure in measures}
+        outcomes = sorted(outcomes, key=lambda outcome: outcome.fold)
+        for outcome in outcomes:
+            for measure, value in outcome.figures.items():
+                folds[measure][outcome.fold] = value
+        return LeaderboardRow(
+            model,
+            folds,
+            float(np.mean([outcome.fit_seconds for outcome in outcomes])),
+            tuple(dict(outcome.settings) for outcome in outcomes),
+            self.arena.entrants[model].group,
+            self._note(model),
+        )
+
+    def _note(self, model: str) -> str:
+        if model in self._errors:
+            return f"No more folds: {self._errors[model]}"
+        if model in self._unsearched:
+            return "Settings are not searched, because that would take too much of the budget."
+        return ""
+
+
+def run_contest(
+    table: Any,
+    y: Any = None,
+    *,
+    candidates: Mapping[str, Candidate] | None = None,
+    classes: Any = None,
+    budget: float | None = None,
+    folds: int = 5,
+    repeats: int = 2,
+    cost: Any = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    store: Path | str | None = None,
+    on_progress: Callable[[ContestProgress], None] | None = None,
+) -> Leaderboard:
+    """Compare candidates by repeated stratified cross-validation within a time budget.
+
+    Preparation, the search of settings (3 folds of the training part) and the fit see the training
+    part of a fold only. Every model gets its first fold before any gets its second.
+
+    Parameters
+    ----------
+    table : LabelledTable, data frame or array-like of shape (n, d)
+        A labelled table has labels and their order with it.
+    y : array-like of shape (n,), optional
+        Labels, where `table` has none.
+    candidates : mapping from name to Candidate, optional
+        `candidates()`, all of them, by default.
+    classes : sequence, optional
+        The labels from lowest to highest.
+    budget : float, optional
+        Seconds. No fold is started that would not fit, and one that takes longer than its model's
+        share of the budget is given up; what has not ended at 1.1 times the budget is abandoned.
+    folds, repeats : int
+        Folds of each cross-validation, and cross-validations.
+    cost : array-like of shape (K, K), optional
+        Row y, column r: the cost of predicting r when the truth is y. It ranks the models, and
+        those that take a cost learn with it.
+    n_jobs : int, optional
+        Processes with one thread each, as in joblib; with one, all runs in this process.
+    random_state : int
+        Seed of the folds.
+    store : path, optional
+        File in which finished folds are kept. Those of the same data, folds, seed, cost, models
+        and versions are not run again.
+    on_progress : callable, optional
+        Called with a `ContestProgress` at the start and after every fold.
+
+    Returns
+    -------
+    leaderboard : Leaderboard
+        A contest ended by Ctrl-C gives what is done, with ``interrupted`` set.
+
+    Examples
+    --------
+    >>> from echelon.datasets import load_esl
+    >>> from echelon.model_selection import candidates, run_contest
+    >>> X, y = load_esl(return_X_y=True)
+    >>> few = {name: candidates()[name] for name in ("median label", "LinearSVOR")}
+    >>> board = run_contest(X, y, candidates=few, folds=3, repeats=1)
+    >>> board.best.model, board.undistinguished
+    ('LinearSVOR', ())
+    """
+    arena = make_arena(
+        table,
+        y,
+        candidates=candidates,
+        classes=classes,
+        folds=folds,
+        repeats=repeats,
+        cost=cost,
+        random_state=random_state,
+    )
+    contest = Contest(arena, store)
+    return finish(contest, budget=budget, n_jobs=n_jobs, on_progress=on_progress)
+
+
+def finish(
+    contest: Contest,
+    *,
+    budget: float | None = None,
+    n_jobs: int | None = None,
+    on_progress: Callable[[ContestProgress], None] | None = None,
+) -> Leaderboard:
+    """Run a contest to its end or to Ctrl-C, and give its table."""
+    interrupted = False
+    try:
+        with closing(contest.run(budget=budget, n_jobs=n_jobs)) as steps:
+            for progress in steps:
+                if on_progress is not None:
+                    on_progress(progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    return replace(contest.board(), interrupted=interrupted)
+
+
+def make_arena(
+    table: Any,
+    y: Any = None,
+    *,
+    candidates: Mapping[str, Candidate] | None = None,
+    classes: Any = None,
+    folds: int = 5,
+    repeats: int = 2,
+    cost: Any = None,
+    random_state: int = 0,
+) -> Arena:
+    """Data, folds and candidates of a contest, checked; parameters as for `run_contest`."""
+    X, y, classes, schema = _read(table, y, classes)
+    scale, codes = read_scale(y, classes)
+    known = scale.classes.tolist()
+    if cost is not None:
+        cost = check_cost_matrix(cost, len(known))
+    roster = all_candidates(random_state) if candidates is None else candidates
+    if not roster:
+        raise ValueError("candidates must name at least one model.")
+    entrants = {
+        name: Entrant(
+            name,
+            candidate_pipeline(candidate, schema, classes=known, cost=cost),
+            for_pipeline(candidate.settings),
+            candidate.group,
+        )
+        for name, candidate in roster.items()
+    }
+    splits = repeated_splits(codes, folds, repeats, random_state)
+    return Arena(X, y, known, splits, entrants, cost, random_state)
+
+
+def _read(table: Any, y: Any, classes: Any) -> tuple[Any, Any, Any, Any]:
+    """Inputs, labels, order and columns of whatever holds them."""
+    if isinstance(table, LabelledTable):
+        return table.X, table.y, table.classes, table.schema
+    if y is None:
+        raise ValueError("y must hold the labels, unless the table has them with it.")
+    if not hasattr(table, "columns"):
+        return table, y, classes, None
+    frame = nw.from_native(table, eager_only=True).to_pandas()
+    schema = Schema.of(frame)
+    return schema.apply(frame), y, classes, schema
+
+
+def repeated_splits(codes: Any, folds: int, repeats: int, random_state: int) -> list[Any]:
+    """Folds of repeated stratified cross-validation."""
+    return split(
+        RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=random_state), codes
+    )

@@ -1,0 +1,290 @@
+"""Models worth a try on any table of ordered labels, each with a few settings to search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import SVR
+
+from ..bagging import OrdinalBagging
+from ..boosting import AdaBoostOR
+from ..gaussian_process import GPOR
+from ..linear import ProportionalOdds
+from ..linear_svm import LinearSVOR
+from ..meta import OrdinalReduction, RoundedRegressor
+from ..orboost import ORBoost
+from ..prank import PRank
+from ..rank_boost import RankBoost
+from ..rules import RankRules
+from ..svm import SVOR
+from ..thresholded import ThresholdedRanker
+from ..trees import ORTree
+from .tuning import candidate_pipeline, tune
+
+__all__ = [
+    "Candidate",
+    "candidate_pipeline",
+    "candidates",
+    "default_models",
+    "find_candidate",
+    "tune",
+]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that enters a contest.
+
+    Parameters
+    ----------
+    name : str
+    estimator : estimator
+        An ordinal estimator for columns of numbers, without preparation.
+    settings : mapping from parameter to values
+        A small grid that is searched on training rows only; empty if nothing is searched.
+    group : {"ordinal", "outsider", "baseline"}
+    about : str
+        What it is, in one line.
+    """
+
+    name: str
+    estimator: Any
+    settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    group: str = "ordinal"
+    about: str = ""
+
+
+def candidates(random_state: int = 0) -> dict[str, Candidate]:
+    """All candidates by name: ordinal models, outsiders, and the median label.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed of the models that draw numbers.
+
+    Returns
+    -------
+    roster : dict
+        The models that learn fastest come first. LightGBM is among them if it is installed.
+
+    Examples
+    --------
+    >>> roster = candidates()
+    >>> roster["LinearSVOR"].settings
+    {'C': (0.01, 0.1, 1.0, 10.0)}
+    >>> roster["median label"].group
+    'baseline'
+    """
+    makers = (_baselines, _linear_models, _kernel_machines, _ensembles, _slow_models)
+    found = [candidate for make in makers for candidate in make(random_state)]
+    return {candidate.name: candidate for candidate in found}
+
+
+def default_models(random_state: int = 0) -> dict[str, Any]:
+    """Models for a first look at ordered labels, and outsiders to measure them against.
+
+    Parameters
+    ----------
+    random_state : int
+        Seed of the models that draw numbers.
+
+    Returns
+    -------
+    models : dict
+        Unfitted estimators of the `candidates` by name, for inputs that are numbers.
+
+    Examples
+    --------
+    >>> default_models()["SVOR explicit"]
+    SVOR(constraints='explicit')
+    """
+    return {name: candidate.estimator for name, candidate in candidates(random_state).items()}
+
+
+def find_candidate(name: str, random_state: int = 0) -> Candidate:
+    """The candidate of that name, whatever its case, spaces and hyphens.
+
+    Parameters
+    ----------
+    name : str
+        A name, or the beginning of one that no other candidate shares.
+    random_state : int
+        Seed of the models that draw numbers.
+
+    Examples
+    --------
+    >>> find_candidate("svor-implicit").name
+    'SVOR implicit'
+    >>> find_candidate("gp").name
+    'GPOR'
+    """
+    roster = candidates(random_state)
+    wanted = _plain(name)
+    found = [known for known in roster if _plain(known) == wanted]
+    if not found and wanted:
+        found = [known for known in roster if _plain(known).startswith(wanted)]
+    if len(found) == 1:
+        return roster[found[0]]
+    if found:
+        raise ValueError(f"{name!r} is the beginning of several models: {', '.join(found)}.")
+    raise ValueError(f"There is no model {name!r}; there are {', '.join(roster)}.")
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.casefold() if letter.isalnum())
+
+
+def _baselines(seed: int) -> list[Candidate]:
+    return [
+        Candidate(
+            "median label",
+            RoundedRegressor(DummyRegressor(strategy="median")),
+            group="baseline",
+            about="The same label for every row: the median of the training labels.",
+        ),
+        Candidate(
+            "RoundedRegressor ridge",
+            RoundedRegressor(Ridge()),
+            {"regressor__alpha": (1.0, 30.0, 1000.0)},
+            "outsider",
+            "Ridge regression on the ranks, rounded.",
+        ),
+    ]
+
+
+def _linear_models(seed: int) -> list[Candidate]:
+    links = [
+        Candidate(
+            f"ProportionalOdds {link}",
+            ProportionalOdds(link, alpha=1.0),
+            {"alpha": (0.1, 1.0, 10.0, 100.0)},
+            about=f"Cumulative link model with the {link} link, by penalised likelihood.",
+        )
+        for link in ("logit", "probit", "cloglog")
+    ]
+    return [
+        *links,
+        Candidate(
+            "LinearSVOR",
+            LinearSVOR(),
+            {"C": (0.01, 0.1, 1.0, 10.0)},
+            about="Support vector ordinal regression with a linear score.",
+        ),
+        Candidate(
+            "PRank",
+            PRank(200, random_state=seed),
+            about="The perceptron with thresholds, averaged over its steps.",
+        ),
+        Candidate(
+            "OrdinalReduction logistic",
+            OrdinalReduction(LogisticRegression(max_iter=500)),
+            {"estimator__C": (0.1, 1.0, 10.0)},
+            about="A logistic regression for each threshold.",
+        ),
+    ]
+
+
+def _kernel_machines(seed: int) -> list[Candidate]:
+    widths = (0.03, 0.15, 0.7)
+    machines = [
+        Candidate(
+            f"SVOR {constraints}",
+            SVOR(constraints=constraints),
+            {"C": (1.0, 10.0), "gamma": widths},
+            about=f"Support vector ordinal regression, {constraints} constraints, Gaussian kernel.",
+        )
+        for constraints in ("implicit", "explicit")
+    ]
+    return [
+        *machines,
+        Candidate(
+            "RoundedRegressor SVR",
+            RoundedRegressor(SVR()),
+            {"regressor__C": (1.0, 10.0), "regressor__gamma": widths},
+            "outsider",
+            "Support vector regression on the ranks, Gaussian kernel, rounded.",
+        ),
+    ]
+
+
+def _ensembles(seed: int) -> list[Candidate]:
+    trees = ORTree(max_features=0.5, min_samples_leaf=5)
+    return [
+        Candidate(
+            "AdaBoostOR stumps",
+            AdaBoostOR(learning_rate=0.3, random_state=seed),
+            {"n_estimators": (100, 400)},
+            about="Boosted ordinal stumps.",
+        ),
+        Candidate(
+            "ThresholdedRanker RankBoost",
+            ThresholdedRanker(RankBoost(200, random_state=seed)),
+            {"estimator__n_estimators": (50, 200)},
+            about="RankBoost's scores of pairs, cut into classes.",
+        ),
+        Candidate(
+            "RankRules",
+            RankRules(200, max_conditions=2, random_state=seed),
+            {"n_rules": (100, 400), "max_conditions": (2, 4)},
+            about="Boosted rules that can be read as sentences.",
+        ),
+        *_lightgbm(seed),
+        Candidate(
+            "OrdinalBagging trees",
+            OrdinalBagging(trees, random_state=seed),
+            {"estimator__min_samples_leaf": (1, 5), "estimator__max_features": (0.3, 0.6)},
+            about="Ordinal trees grown on drawn rows and columns, by vote.",
+        ),
+        Candidate(
+            "ORBoost",
+            ORBoost(200, random_state=seed),
+            {"n_estimators": (100, 300), "base": ("perceptron", "stump")},
+            about="A boosted score with thresholds.",
+        ),
+        Candidate(
+            "RoundedRegressor boosting",
+            RoundedRegressor(HistGradientBoostingRegressor(random_state=seed)),
+            {"regressor__max_leaf_nodes": (8, 31), "regressor__learning_rate": (0.05, 0.1)},
+            "outsider",
+            "scikit-learn's histogram gradient boosting on the ranks, rounded.",
+        ),
+    ]
+
+
+def _slow_models(seed: int) -> list[Candidate]:
+    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=seed)
+    return [
+        Candidate(
+            "OrdinalReduction forest",
+            OrdinalReduction(forest),
+            {"estimator__min_samples_leaf": (1, 5)},
+            about="A random forest for each threshold.",
+        ),
+        Candidate(
+            "GPOR",
+            GPOR(cost="absolute", n_inducing=200, random_state=seed),
+            about="Gaussian process with thresholds; it sets its parameters by evidence.",
+        ),
+    ]
+
+
+def _lightgbm(seed: int) -> list[Candidate]:
+    if find_spec("lightgbm") is None:
+        return []
+    from lightgbm import LGBMRegressor
+
+    return [
+        Candidate(
+            "LightGBM rounded",
+            RoundedRegressor(LGBMRegressor(n_jobs=1, verbose=-1, random_state=seed)),
+            {"regressor__num_leaves": (8, 31), "regressor__learning_rate": (0.05, 0.1)},
+            "outsider",
+            "LightGBM's gradient boosting on the ranks, rounded.",
+        )
+    ]

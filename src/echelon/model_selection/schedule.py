@@ -1,0 +1,221 @@
+"""Which fold of which model is run next, so that a time budget is shared fairly.
+
+Every model gets its first fold before any gets its second, quick models first. From what the folds
+took, models share the budget like vessels filled to one level: a model that needs less than an
+equal share gets all its folds, and the rest is shared by the slower ones.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+#: Least seconds that a fold may take before it is given up.
+LEAST_LIMIT = 5.0
+#: Part of the budget that folds which were meant to fit may take longer.
+GRACE = 0.1
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One fold of one model.
+
+    Parameters
+    ----------
+    model : str
+    fold : int
+    limit : float or None
+        Seconds after which it is given up.
+    search : bool
+        Whether settings are searched; not after a search that took too long.
+    """
+
+    model: str
+    fold: int
+    limit: float | None = None
+    search: bool = True
+
+
+@dataclass
+class _Standing:
+    """What is known of one model."""
+
+    missing: list[int]
+    flying: dict[int, float] = field(default_factory=dict)
+    seconds: list[float] = field(default_factory=list)
+    done: int = 0
+    search: bool = True
+    is_out: bool = False
+
+    @property
+    def wanted(self) -> int:
+        """Folds done, running and to come."""
+        return self.done + len(self.flying) + (0 if self.is_out else len(self.missing))
+
+    def estimate(self, now: float) -> float | None:
+        """Seconds of a fold: the median so far, or what the first one has taken until now.
+
+        A fold that something else on the machine has held up says little about the next.
+        """
+        if self.seconds:
+            return median(self.seconds)
+        return now - min(self.flying.values()) if self.flying else None
+
+
+class Schedule:
+    """Hands out units until the work or the time is at its end.
+
+    Parameters
+    ----------
+    models : sequence of str
+        Those that are likely to be quick first.
+    n_folds : int
+        Folds that every model is meant to have.
+    budget : float, optional
+        Seconds; no end by default.
+    jobs : int
+        Units that run at a time.
+    finished : mapping from model to folds, optional
+        Folds that need not be run.
+    clock : callable
+        Seconds that pass.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[str],
+        n_folds: int,
+        *,
+        budget: float | None = None,
+        jobs: int = 1,
+        finished: Mapping[str, Collection[int]] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        finished = finished or {}
+        self.jobs, self._clock, self._started = jobs, clock, clock()
+        self._budget = math.inf if budget is None else budget
+        self._standings = {
+            model: _Standing([f for f in range(n_folds) if f not in finished.get(model, ())])
+            for model in models
+        }
+        self._reused = sum(len(finished.get(model, ())) for model in models)
+
+    def next(self) -> Unit | None:
+        """The next unit, which counts as started; None if no unit fits into the time left."""
+        now = self._clock()
+        level = self._level(now)
+        waiting = [m for m, s in self._standings.items() if s.missing and not s.is_out]
+
+        def place(model: str) -> tuple[bool, int, float]:
+            standing = self._standings[model]
+            begun = standing.done + len(standing.flying)
+            is_over = begun >= self._quota(standing, level, now)
+            return is_over, -len(standing.missing), standing.estimate(now) or 0.0
+
+        for model in sorted(waiting, key=place):
+            if self._fits(self._standings[model], now):
+                return self._start(model, now)
+        return None
+
+    def finish(self, unit: Unit, seconds: float) -> None:
+        """A unit is done and took so many seconds, without a search that was given up."""
+        standing = self._standings[unit.model]
+        del standing.flying[unit.fold]
+        standing.seconds.append(seconds)
+        standing.done += 1
+
+    def stop_searching(self, model: str) -> None:
+        """No more search for the model: one took too long."""
+        self._standings[model].search = False
+
+    def drop(self, unit: Unit) -> None:
+        """A unit failed or took too long, and its model gets no more folds."""
+        standing = self._standings[unit.model]
+        standing.flying.pop(unit.fold, None)
+        standing.is_out = True
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return self._clock() - self._started
+
+    @property
+    def done(self) -> int:
+        """Units done, those that need not be run among them."""
+        return self._reused + sum(s.done for s in self._standings.values())
+
+    @property
+    def total(self) -> int:
+        """Units that will be done if folds take as long as they did."""
+        return self.done + round(sum(count for count, _ in self._ahead()))
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimated seconds to the end; None before anything was measured."""
+        measured = any(s.seconds for s in self._standings.values())
+        if not measured:
+            return None
+        work = sum(count * seconds for count, seconds in self._ahead()) / self.jobs
+        return max(0.0, min(work, self._budget - self.elapsed))
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds to wait for units that run before they are abandoned; None without a budget."""
+        if math.isinf(self._budget):
+            return None
+        return max(0.0, self._budget * (1.0 + GRACE) - self.elapsed)
+
+    def _start(self, model: str, now: float) -> Unit:
+        standing = self._standings[model]
+        fold = standing.missing.pop(0)
+        known = standing.estimate(now)
+        standing.flying[fold] = now
+        limit = None
+        if not math.isinf(self._budget):
+            share = self._budget * self.jobs / len(self._standings)
+            limit = max(share, LEAST_LIMIT, 3.0 * (known or 0.0))
+            limit = min(limit, self._budget * (1.0 + GRACE) - self.elapsed)
+        return Unit(model, fold, limit, standing.search)
+
+    def _fits(self, standing: _Standing, now: float) -> bool:
+        return now + (standing.estimate(now) or 0.0) < self._started + self._budget
+
+    def _quota(self, standing: _Standing, level: float, now: float) -> float:
+        """Folds of a model that its share of the budget pays for, one at least."""
+        seconds = standing.estimate(now)
+        if not seconds or math.isinf(level):
+            return math.inf
+        return max(1.0, level // seconds)
+
+    def _level(self, now: float) -> float:
+        """Seconds of work that a model may have."""
+        left = self._budget * self.jobs
+        needs = sorted(
+            (s.estimate(now) or 0.0)
+            * (s.done + len(s.flying) + (0 if s.is_out else len(s.missing)))
+            for s in self._standings.values()
+        )
+        for position, need in enumerate(needs):
+            share = left / (len(needs) - position)
+            if need > share:
+                return share
+            left -= need
+        return math.inf
+
+    def _ahead(self) -> list[tuple[float, float]]:
+        """Folds still to be done and seconds of each, by model."""
+        now = self._clock()
+        level = self._level(now)
+        known = [s.estimate(now) for s in self._standings.values() if s.seconds]
+        typical = sum(known) / len(known) if known else 0.0
+        ahead = []
+        for standing in self._standings.values():
+            if standing.is_out:
+                continue
+            most = self._quota(standing, level, now) - standing.done - len(standing.flying)
+            count = len(standing.flying) + max(0.0, min(len(standing.missing), most))
+            ahead.append((count, standing.estimate(now) or typical))
+        return ahead

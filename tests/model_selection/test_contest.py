@@ -1,0 +1,440 @@
+import json
+import math
+import os
+import signal
+import time
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
+from support.data import ordinal_data
+
+from echelon import LinearSVOR, ProportionalOdds, RankRules, RoundedRegressor
+from echelon.base import ThresholdModelMixin
+from echelon.metrics import cost_scorer, get_scorer
+from echelon.model_selection import (
+    Candidate,
+    candidate_pipeline,
+    candidates,
+    default_models,
+    find_candidate,
+    run_contest,
+    tune,
+    workers,
+)
+from echelon.model_selection.contest import make_arena
+from echelon.model_selection.schedule import Schedule, Unit
+from echelon.model_selection.units import Arena, Entrant, TooSlowError, play, time_limit
+from echelon.tables import labelled_table
+
+ODDS = Candidate("odds", ProportionalOdds(alpha=1.0))
+RIDGE = Candidate("ridge", RoundedRegressor(Ridge()))
+SEARCHED = Candidate("searched", LinearSVOR(), {"C": (1e-4, 1.0)})
+SKEWED = [[0, 1, 9, 9], [1, 0, 9, 9], [1, 1, 0, 1], [1, 1, 1, 0]]
+
+
+def roster(*entries):
+    return {entry.name: entry for entry in entries}
+
+
+@pytest.fixture
+def table():
+    """A table with a category and missing numbers."""
+    X, codes = ordinal_data()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.loc[::9, "b"] = np.nan
+    frame["colour"] = ["red", "blue", "blue"] * 40
+    frame["grade"] = codes + 1
+    return labelled_table(frame)
+
+
+def test_figures_are_those_of_scikit_learn(table):
+    board = run_contest(table, candidates=roster(ODDS, RIDGE), folds=3, repeats=2, random_state=4)
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=4)
+    rows = {row.model: row for row in board.rows}
+    for candidate in (ODDS, RIDGE):
+        model = candidate_pipeline(candidate, table.schema, classes=table.classes)
+        for measure, name, sign in (
+            ("mae", "neg_mean_absolute_rank_error", -1),
+            ("zero_one", "neg_zero_one_error", -1),
+            ("qwk", "quadratic_weighted_kappa", 1),
+        ):
+            by_hand = cross_val_score(model, table.X, table.y, cv=cv, scoring=get_scorer(name))
+            np.testing.assert_allclose(rows[candidate.name].folds[measure], sign * by_hand)
+    assert board.planned == 6
+    assert board.sizes == (80, 40)
+    assert rows["odds"].n_folds == 6
+
+
+def test_settings_are_searched_on_the_training_part_of_each_fold(table):
+    board = run_contest(table, candidates=roster(SEARCHED), folds=3, repeats=1)
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=1, random_state=0)
+    scorer = get_scorer("neg_mean_absolute_rank_error")
+    [row] = board.rows
+    for fold, (training, test) in enumerate(cv.split(table.X, table.y)):
+        X, y = table.X.iloc[training], table.y[training]
+        model = tune(SEARCHED, X, y, schema=table.schema, classes=table.classes)
+        assert row.settings[fold] == {"model__C": model["model"].C}
+        by_hand = -scorer(model.fit(X, y), table.X.iloc[test], table.y[test])
+        assert row.folds["mae"][fold] == pytest.approx(by_hand)
+
+
+def test_the_search_takes_the_better_setting(table):
+    model = tune(SEARCHED, table.X, table.y, schema=table.schema, classes=table.classes)
+    assert model["model"].C == 1.0
+    same = tune(ODDS, table.X, table.y, schema=table.schema, classes=table.classes)
+    assert same["model"].alpha == 1.0
+
+
+def test_arrays_and_frames_of_any_library():
+    polars = pytest.importorskip("polars")
+    X, y = ordinal_data(n=80)
+    X[::7, 1] = np.nan
+    frame = polars.DataFrame(X, schema=["a", "b", "c"]).fill_nan(None)
+    boards = [
+        run_contest(data, y, candidates=roster(ODDS), folds=2, repeats=1) for data in (X, frame)
+    ]
+    first, second = (board.best.folds["mae"] for board in boards)
+    np.testing.assert_allclose(first, second)
+    with pytest.raises(ValueError, match="y must hold the labels"):
+        run_contest(frame)
+
+
+def count_plays(monkeypatch):
+    played = []
+
+    def counting(arena, unit, *clock):
+        played.append((unit.model, unit.fold))
+        return play(arena, unit, *clock)
+
+    monkeypatch.setattr(workers, "play", counting)
+    return played
+
+
+def interrupt_after(n):
+    def show(progress):
+        if progress.done == n:
+            raise KeyboardInterrupt
+
+    return show
+
+
+def test_an_interruption_keeps_what_is_done_and_a_second_run_does_the_rest(
+    monkeypatch, table, tmp_path
+):
+    options = {
+        "candidates": roster(ODDS, RIDGE, SEARCHED),
+        "folds": 3,
+        "repeats": 1,
+        "store": tmp_path / "cache" / "units.jsonl",
+    }
+    part = run_contest(table, on_progress=interrupt_after(4), **options)
+    assert part.interrupted
+    assert sorted(row.n_folds for row in part.rows) == [1, 1, 2]
+    played = count_plays(monkeypatch)
+    resumed = run_contest(table, **options)
+    assert not resumed.interrupted
+    assert len(played) == 5
+    assert all(fold > 0 for _, fold in played)
+    options["store"] = None
+    whole = run_contest(table, **options)
+    assert [row.model for row in resumed.rows] == [row.model for row in whole.rows]
+    for ours, theirs in zip(resumed.rows, whole.rows, strict=True):
+        np.testing.assert_array_equal(ours.folds["mae"], theirs.folds["mae"])
+        assert ours.settings == theirs.settings
+
+
+@pytest.mark.parametrize("change", ["labels", "inputs", "seed", "folds", "model", "cost"])
+def test_a_store_of_something_else_is_not_used(monkeypatch, tmp_path, change):
+    X, y = ordinal_data()
+    options = {"candidates": roster(RIDGE), "folds": 2, "repeats": 1}
+    options["store"] = tmp_path / "units.jsonl"
+    run_contest(X, y, **options)
+    if change == "labels":
+        y = np.roll(y, 1)
+    elif change == "inputs":
+        X = X + 1e-12
+    elif change == "model":
+        options["candidates"] = roster(Candidate("ridge", RoundedRegressor(Ridge(2.0))))
+    elif change == "cost":
+        options["cost"] = SKEWED
+    else:
+        options[{"seed": "random_state", "folds": "folds"}[change]] = 3
+    played = count_plays(monkeypatch)
+    board = run_contest(X, y, **options)
+    assert len(played) == board.planned
+
+
+def test_a_torn_last_line_is_dropped(monkeypatch, tmp_path):
+    X, y = ordinal_data()
+    store = tmp_path / "units.jsonl"
+    options = {"candidates": roster(RIDGE), "folds": 3, "repeats": 1, "store": store}
+    run_contest(X, y, **options)
+    whole = store.read_bytes()
+    store.write_bytes(whole[:-30])
+    played = count_plays(monkeypatch)
+    run_contest(X, y, **options)
+    assert played == [("ridge", 2)]
+    lines = store.read_bytes().splitlines()
+    assert [json.loads(line)["outcome"]["fold"] for line in lines] == [0, 1, 2]
+
+
+def test_lines_that_are_not_ours_are_left_alone(monkeypatch, tmp_path):
+    X, y = ordinal_data()
+    store = tmp_path / "units.jsonl"
+    foreign = (
+        b"\xff\n\n[]\n7\n{}\n" + b'{"outcome": {"model": [1], "fold": 0}}\n{"outcome": {"a": 1}}\n'
+    )
+    store.write_bytes(foreign)
+    options = {"candidates": roster(RIDGE), "folds": 2, "repeats": 1, "store": store}
+    run_contest(X, y, **options)
+    assert store.read_bytes().startswith(foreign)
+    played = count_plays(monkeypatch)
+    assert run_contest(X, y, **options).best.n_folds == 2
+    assert played == []
+
+
+def test_a_store_that_cannot_be_used_is_a_warning(tmp_path):
+    X, y = ordinal_data()
+    (tmp_path / "file").write_text("")
+    with pytest.warns(RuntimeWarning, match="cannot be kept in .*units: "):
+        board = run_contest(
+            X, y, candidates=roster(RIDGE), folds=2, repeats=1, store=tmp_path / "file" / "units"
+        )
+    assert board.best.n_folds == 2
+
+
+def test_a_cost_ranks_the_models_and_is_handed_to_those_that_take_one(table):
+    rules = Candidate("rules", RankRules(20, random_state=0))
+    board = run_contest(
+        table, candidates=roster(ODDS, RIDGE, rules), folds=3, repeats=1, cost=SKEWED
+    )
+    assert board.measure == "cost"
+    means = [row.mean("cost") for row in board.rows]
+    assert means == sorted(means)
+    assert board.measures[0] == "cost"
+    assert "cost_se" in board.records()[0]
+    by_name = {row.model: row for row in board.rows}
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=1, random_state=0)
+    scorer = cost_scorer(SKEWED)
+    with_cost = candidate_pipeline(
+        ODDS, table.schema, classes=table.classes, cost=np.array(SKEWED, dtype=float)
+    )
+    by_hand = -cross_val_score(with_cost, table.X, table.y, cv=cv, scoring=scorer)
+    np.testing.assert_allclose(by_name["odds"].folds["cost"], by_hand)
+    without = candidate_pipeline(ODDS, table.schema, classes=table.classes)
+    other = -cross_val_score(without, table.X, table.y, cv=cv, scoring=scorer)
+    assert other.mean() > by_hand.mean()
+    with pytest.raises(ValueError, match="one row and one column per class"):
+        run_contest(table, candidates=roster(ODDS), cost=[[0, 1], [1, 0]])
+
+
+def test_a_model_that_fails_does_not_stop_the_others(table):
+    not_v_shaped = [[0, 5, 1, 2], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0]]
+    board = run_contest(
+        table, candidates=roster(ODDS, SEARCHED), folds=2, repeats=1, cost=not_v_shaped
+    )
+    assert [row.model for row in board.rows] == ["odds"]
+    assert "must be V-shaped" in board.failures["searched"]
+
+
+def test_no_candidates(table):
+    with pytest.raises(ValueError, match="at least one model"):
+        run_contest(table, candidates={})
+
+
+def test_processes_find_the_same_figures(monkeypatch, table):
+    # This process waits instead of taking the first units.
+    monkeypatch.setattr(workers._Crew, "is_there", lambda self: True)
+    options = {"candidates": roster(ODDS, SEARCHED), "folds": 4, "repeats": 2, "budget": 600.0}
+    seen = []
+    board = run_contest(table, n_jobs=2, on_progress=seen.append, **options)
+    alone = run_contest(table, **options)
+    assert [p.done for p in seen] == list(range(17))
+    assert all(p.total == 16 for p in seen)
+    for ours, theirs in zip(board.rows, alone.rows, strict=True):
+        np.testing.assert_array_equal(ours.folds["mae"], theirs.folds["mae"])
+
+
+def test_folds_run_while_processes_start_are_counted_by_processor_time(monkeypatch, table):
+    """Else quick models look slow, because processes that start hold this one up."""
+    arena = make_arena(table, candidates=roster(Candidate("idle", Idle())), folds=2, repeats=1)
+    monkeypatch.setattr(workers._Crew, "is_there", lambda self: False)
+    monkeypatch.setattr(workers._Crew, "_hire", lambda self: None)
+    monkeypatch.setattr(workers._Crew, "_dismiss", lambda self: None)
+    outcomes = [outcome for _, outcome in workers.run_units(arena, Schedule(["idle"], 2, jobs=2))]
+    assert [outcome.error for outcome in outcomes] == ["", ""]
+    for outcome in outcomes:
+        assert outcome.seconds < Idle.NAP <= outcome.fit_seconds
+    assert play(arena, Unit("idle", 0)).seconds >= Idle.NAP
+
+
+class Idle(RoundedRegressor):
+    """A model that waits while it learns."""
+
+    NAP = 0.3
+
+    def fit(self, X, y):
+        time.sleep(self.NAP)
+        return super().fit(X, y)
+
+
+class Endless(ThresholdModelMixin, BaseEstimator):
+    """A model that never ends to learn, except with the given patience."""
+
+    def __init__(self, patience=0.0, classes=None):
+        self.patience = patience
+        self.classes = classes
+
+    def fit(self, X, y):
+        while self.patience < 1.0:
+            time.sleep(0.01)
+        self.model_ = RoundedRegressor(classes=self.classes).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+def arena_of(candidate, settings):
+    X, y = ordinal_data(n=40)
+    splits = [(np.arange(30), np.arange(30, 40))]
+    return Arena(X, y, [0, 1, 2, 3], splits, {"m": Entrant("m", candidate, settings)})
+
+
+def test_a_fold_that_takes_too_long_is_given_up():
+    outcome = play(arena_of(Endless(), {}), Unit("m", 0, limit=0.2))
+    assert outcome.error.startswith("One fold took more than")
+    assert not outcome.figures
+
+
+def test_after_a_search_that_takes_too_long_the_models_own_settings_are_used():
+    ticks = iter([0.0, 10.0, 13.0])
+    arena = arena_of(Endless(1.0), {"patience": (0.0, 1.0)})
+    outcome = play(arena, Unit("m", 0, limit=0.4), lambda: next(ticks))
+    assert outcome.search_given_up
+    assert outcome.seconds == 3.0
+    assert outcome.settings == {}
+    assert math.isfinite(outcome.figures["mae"])
+
+
+def test_a_time_limit_that_is_not_reached_leaves_nothing_behind():
+    with time_limit(0.05):
+        pass
+    time.sleep(0.1)
+    with pytest.raises(TooSlowError), time_limit(0.01):
+        time.sleep(5.0)
+
+
+class DeadPool:
+    """An executor whose processes die with one model; the first has no time for others."""
+
+    hired = 0
+
+    def __init__(self, **_):
+        DeadPool.hired += 1
+
+    def submit(self, function, *arguments):
+        future = Future()
+        if arguments and arguments[0].model == "odds":
+            future.set_exception(BrokenProcessPool("gone"))
+        elif arguments and DeadPool.hired > 1:
+            future.set_result(play(DeadPool.arena, arguments[0]))
+        elif arguments:
+            future.set_running_or_notify_cancel()
+        else:
+            future.set_result(None)
+        return future
+
+    def shutdown(self, **_):
+        pass
+
+
+def test_a_process_that_dies_costs_its_model_only(monkeypatch, table):
+    from echelon.model_selection import contest
+
+    arena = contest.make_arena(table, candidates=roster(ODDS, RIDGE), folds=2, repeats=1)
+    DeadPool.arena, DeadPool.hired = arena, 0
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", DeadPool)
+    board = contest.finish(contest.Contest(arena), n_jobs=2)
+    assert "ended unexpectedly" in board.failures["odds"]
+    # The other model ran beside it when the process died, and is not to blame.
+    assert [(row.model, row.n_folds) for row in board.rows] == [("ridge", 2)]
+
+
+def test_a_process_that_dies_between_units_is_replaced(monkeypatch, table):
+    from echelon.model_selection import contest
+
+    arena = contest.make_arena(table, candidates=roster(RIDGE), folds=2, repeats=1)
+    DeadPool.arena, DeadPool.hired, refusals = arena, 1, iter([True])
+    submit = DeadPool.submit
+
+    def refuse_once(self, function, *arguments):
+        if arguments and next(refusals, False):
+            raise BrokenProcessPool("gone")
+        return submit(self, function, *arguments)
+
+    monkeypatch.setattr(DeadPool, "submit", refuse_once)
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", DeadPool)
+    board = contest.finish(contest.Contest(arena), n_jobs=2)
+    assert board.best.n_folds == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
+def test_processes_do_not_hear_ctrl_c_while_they_start(table):
+    crew = workers._Crew(make_arena(table, candidates=roster(RIDGE), folds=2, repeats=1), 1)
+    try:
+        pids = list(crew._executor._processes)
+        assert pids
+        for pid in pids:
+            with open(f"/proc/{pid}/status") as file:
+                lines = dict(line.split(":", 1) for line in file)
+            masks = [int(lines[name], 16) for name in ("SigBlk", "SigIgn")]
+            assert (masks[0] | masks[1]) >> (signal.SIGINT - 1) & 1
+    finally:
+        crew.close()
+
+
+def test_without_lightgbm_there_is_no_such_candidate(monkeypatch):
+    from echelon.model_selection import roster as module
+
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert not [name for name in candidates() if "LightGBM" in name]
+
+
+def test_the_roster():
+    found = candidates(3)
+    groups = {candidate.group for candidate in found.values()}
+    assert groups == {"ordinal", "outsider", "baseline"}
+    for name, candidate in found.items():
+        known = candidate.estimator.get_params()
+        assert candidate.name == name
+        assert candidate.about.endswith(".")
+        for setting, values in candidate.settings.items():
+            assert setting in known
+            assert len(values) >= 2
+        size = math.prod(map(len, candidate.settings.values()))
+        assert size <= 6
+        seeds = [v for k, v in known.items() if k.endswith("random_state") and v is not None]
+        assert set(seeds) <= {3}
+    assert list(default_models(3)) == list(found)
+
+
+@pytest.mark.parametrize("name", ["SVOR implicit", "svor-implicit", "SVOR_IMPLICIT", "svorimpl"])
+def test_names_are_forgiving(name):
+    assert find_candidate(name).name == "SVOR implicit"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("svor", "beginning of several models: SVOR implicit, SVOR explicit"), ("xyz", "there are")],
+)
+def test_unknown_names_list_the_known(name, message):
+    with pytest.raises(ValueError, match=message):
+        find_candidate(name)
