@@ -1,0 +1,247 @@
+"""How predictions move with one input while the others stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._choices import require_choice
+from ..ordinal.arrays import require_count
+from ..ordinal.reduction import expected_rank
+from .columns import Feature, read_feature
+from .response import BATCH, Response
+from .table import Rows, Table, draw_rows, require_most_rows
+from .words import shown_value
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+_BARS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """Partial dependence of the predictions on one column, from `feature_effects`.
+
+    Parameters
+    ----------
+    feature : str
+    kind : {"number", "category", "date"}
+        A boolean is a category.
+    values : list of length p
+        Values of the column at which predictions were taken, all of which occur.
+    expected_rank : ndarray of shape (p,)
+        Mean over the rows of the expected rank, counted from 0 for the lowest class; of the latent
+        score if `unit` is "score".
+    cumulative : ndarray of shape (p, K−1), or None
+        Mean of P(y ≤ k); None for a model without probabilities.
+    histogram : tuple of two ndarrays
+        Edges and counts of the values of a number or a date (in days since 1970); positions of
+        `values` and their counts for a category. Missing and infinite values are in neither.
+    unit : {"ranks", "score"}
+    classes : ndarray of shape (K,)
+    """
+
+    feature: str
+    kind: str
+    values: list[Any]
+    expected_rank: Vector
+    cumulative: Matrix | None
+    histogram: tuple[npt.NDArray[Any], npt.NDArray[np.intp]]
+    unit: str
+    classes: npt.NDArray[Any]
+
+    @property
+    def span(self) -> float:
+        """Greatest difference that the column makes."""
+        return float(np.ptp(self.expected_rank))
+
+    def sentence(self) -> str:
+        """The effect in words.
+
+        Examples
+        --------
+        >>> rank, counts = np.array([0.5, 2.0]), (np.array([0.0, 1.0, 2.0]), np.array([3, 4]))
+        >>> print(Effect("size", "number", [1, 9], rank, None, counts, "ranks", None).sentence())
+        size: 1.50 ranks higher at 9 than at 1
+        """
+        low, high = int(np.argmin(self.expected_rank)), int(np.argmax(self.expected_rank))
+        unit = " ranks" if self.unit == "ranks" else " of score"
+        return (
+            f"{self.feature}: {self.span:.2f}{unit} higher at {shown_value(self.values[high])} "
+            f"than at {shown_value(self.values[low])}"
+        )
+
+
+def feature_effects(
+    model: Any,
+    X: Any,
+    *,
+    features: Sequence[Any] | None = None,
+    method: str = "partial",
+    n_points: int = 20,
+    max_rows: int | None = 500,
+    random_state: Any = 0,
+    classes: Any = None,
+    kinds: Mapping[str, str] | None = None,
+) -> list[Effect]:
+    """How the expected rank and cumulative probabilities move with each column.
+
+    Partial dependence gives all rows the same value of the column, averages the predictions, and
+    goes on to another value. Where columns depend on each other, some of these rows could not
+    occur; accumulated local effects change the column of each row only to the values next to its
+    own, and add these changes up.
+
+    Parameters
+    ----------
+    model : fitted estimator, pipeline or trained model
+    X : data frame or array-like of shape (n, d)
+    features : sequence of names or positions, optional
+        Columns to show; by default all that have more than one value.
+    method : {"partial", "accumulated"}, default="partial"
+        Partial dependence, or accumulated local effects of numbers and dates, centred at the mean
+        prediction. Levels of a category have no neighbours, so theirs is always partial dependence.
+    n_points : int, default=20
+        Most values of a number or date, at even quantiles; the most frequent levels of a category.
+    max_rows : int, optional, default=500
+        Most rows to average over, drawn at random. Values are sought among all rows.
+    random_state : int, default=0
+    classes : sequence, optional
+        The labels from lowest to highest, for a model that does not know their order.
+    kinds : mapping from str to str, optional
+        What columns of numbers are: "boolean" for 0 and 1, "date" for days since 1970; by default
+        as the schema of a trained model has it.
+
+    Returns
+    -------
+    effects : list of Effect
+
+    Examples
+    --------
+    >>> from echelon import ProportionalOdds
+    >>> from echelon.datasets import load_esl
+    >>> X, y = load_esl(return_X_y=True, as_frame=True)
+    >>> effect = feature_effects(ProportionalOdds().fit(X, y), X, features=["in3"])[0]
+    >>> bool((np.diff(effect.expected_rank) > 0).all())
+    True
+    """
+    require_count("n_points", n_points, 2)
+    require_most_rows(max_rows)
+    require_choice("method", method, ("partial", "accumulated"))
+    response = Response(model, classes, kinds=kinds)
+    table = response.table(X)
+    rows = draw_rows(table.n_rows, max_rows, random_state)
+    effects = []
+    for j in _positions(table, features):
+        feature = read_feature(table.names[j], table.column(j), table.kinds.get(table.names[j]))
+        grid = _grid(feature, n_points)
+        if len(grid) < 2 and features is None:
+            continue
+        if not len(grid):
+            raise ValueError(f"features must hold columns with values; {feature.name} has none.")
+        effects.append(_effect(_Probe(response, table, rows, j), feature, grid, method))
+    return effects
+
+
+def _positions(table: Table, features: Sequence[Any] | None) -> list[int]:
+    if features is None:
+        return list(range(table.n_columns))
+    names = table.names
+    found = []
+    for feature in features:
+        known = feature in names if isinstance(feature, str) else 0 <= feature < len(names)
+        if not known:
+            raise ValueError(
+                f"features must be columns of X, {', '.join(names[:12])}; found {feature!r}."
+            )
+        found.append(names.index(feature) if isinstance(feature, str) else int(feature))
+    return found
+
+
+def _grid(feature: Feature, n_points: int) -> Rows:
+    """Rows whose values of the column are shown, by rising value."""
+    present = np.flatnonzero(feature.present)
+    distinct, first, counts = np.unique(
+        feature.numbers[present], return_index=True, return_counts=True
+    )
+    if len(distinct) <= n_points:
+        return present[first]
+    if feature.kind in ("category", "boolean"):
+        return present[first[np.sort(np.argsort(-counts, kind="stable")[:n_points])]]
+    levels = np.linspace(0.0, 1.0, n_points)
+    chosen = np.quantile(feature.numbers[present], levels, method="closest_observation")
+    return present[first[np.searchsorted(distinct, np.unique(chosen))]]
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """What the model says of rows whose column j is changed."""
+
+    response: Response
+    table: Table
+    rows: Rows
+    j: int
+
+    def outputs(self, rows: Rows, values: Rows) -> Matrix:
+        """Value and cumulative probabilities of rows with the column taken from other rows."""
+        parts = []
+        for start in range(0, len(rows), BATCH):
+            part = slice(start, start + BATCH)
+            X = self.table.gather(rows[part], {self.j: values[part]})
+            p = self.response.probabilities(X)
+            if p is None:
+                parts.append(self.response.values(X)[:, None])
+            else:
+                parts.append(np.column_stack([expected_rank(p), np.cumsum(p, axis=1)[:, :-1]]))
+        return np.concatenate(parts)
+
+    def partial(self, grid: Rows) -> Matrix:
+        """Mean outputs with the same value of the column in all rows, for each value."""
+        n = len(self.rows)
+        found = self.outputs(np.tile(self.rows, len(grid)), np.repeat(grid, n))
+        return found.reshape(len(grid), n, -1).mean(axis=1)
+
+    def accumulated(self, grid: Rows, numbers: Vector) -> Matrix:
+        """Sums of the mean changes from one value to the next, of rows between the two."""
+        rows = self.rows[~np.isnan(numbers[self.rows])]
+        if not len(rows):
+            return self.partial(grid)
+        upper = np.clip(np.searchsorted(numbers[grid], numbers[rows]), 1, len(grid) - 1)
+        change = self.outputs(rows, grid[upper]) - self.outputs(rows, grid[upper - 1])
+        count = np.bincount(upper, minlength=len(grid))[:, None]
+        sums = np.zeros((len(grid), change.shape[1]))
+        np.add.at(sums, upper, change)
+        curve = np.cumsum(np.divide(sums, count, out=np.zeros_like(sums), where=count > 0), axis=0)
+        centre = (0.5 * (curve[upper] + curve[upper - 1])).mean(axis=0)
+        return curve - centre + self.outputs(rows, rows).mean(axis=0)
+
+
+def _effect(probe: _Probe, feature: Feature, grid: Rows, method: str) -> Effect:
+    categorical = feature.kind in ("category", "boolean")
+    if method == "accumulated" and not categorical and len(grid) > 1:
+        found = probe.accumulated(grid, feature.numbers)
+    else:
+        found = probe.partial(grid)
+    return Effect(
+        feature.name,
+        "category" if categorical else feature.kind,
+        probe.table.cells(probe.j, grid),
+        found[:, 0],
+        found[:, 1:] if probe.response.has_probabilities else None,
+        _histogram(feature, grid),
+        probe.response.unit(),
+        probe.response.classes,
+    )
+
+
+def _histogram(feature: Feature, grid: Rows) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    values = feature.numbers[feature.present]
+    if feature.kind not in ("category", "boolean"):
+        counts, edges = np.histogram(values[np.isfinite(values)], bins=_BARS)
+        return edges, counts
+    by_level = np.bincount(values.astype(np.intp), minlength=len(feature.levels))
+    return np.arange(len(grid)), by_level[feature.numbers[grid].astype(np.intp)]

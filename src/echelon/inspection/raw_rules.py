@@ -1,0 +1,265 @@
+"""Rules of a model at the end of a pipeline, told in the columns that the user knows.
+
+A model of rules sees prepared columns: scaled numbers, categories as zeros and ones. What each of
+these comes from is found by trying values: a prepared column that moves with one column of the
+table only, and along a line, or level by level, is put back into the values of that column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._reading import last_step, output_names, transformed
+from .._rule_cuts import ShownCut, plain_number, shown_cut
+from .._rule_names import RuleCondition
+from .._rule_objects import Rule
+from .._rule_text import by_importance
+from .._rule_words import category
+from ..solvers.rule_bodies import Interval
+from .columns import Feature, read_features
+from .response import Response, stated_kinds
+from .table import Rows, Table
+
+Vector = npt.NDArray[np.float64]
+
+# Values of a number that are tried, and how near a line they must lie.
+_TRIED = 20
+_STRAIGHT = 1e-9
+# Digits that survive the way through a scaling and back.
+_DIGITS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The column that a prepared column comes from.
+
+    Parameters
+    ----------
+    feature : Feature
+    slope, offset : float
+        Of a number or a date: prepared = slope · value + offset.
+    prepared : ndarray
+        Of a category or a boolean: the prepared value of each level; empty otherwise.
+    """
+
+    feature: Feature
+    slope: float
+    offset: float
+    prepared: Vector
+
+    def allowed(self, condition: Interval) -> npt.NDArray[np.bool_]:
+        """Levels that satisfy a condition on the prepared column."""
+        return (condition.lower < self.prepared) & (self.prepared <= condition.upper)
+
+
+@dataclass(frozen=True, eq=False)
+class RawRules:
+    """Words for rules in terms of the columns of the table.
+
+    Parameters
+    ----------
+    last : estimator
+        The fitted model of rules.
+    sources : dict from int to Source
+        Where prepared columns come from, those for which it is known.
+    names : sequence of str
+        Names of the prepared columns.
+    labels : tuple of str
+        The labels from lowest to highest.
+    """
+
+    last: Any
+    sources: dict[int, Source]
+    names: Sequence[str]
+    labels: tuple[str, ...]
+
+    def retold(self, rule: Rule) -> Rule:
+        """A rule with the conditions in the table's own terms."""
+        conditions: list[RuleCondition] = []
+        levels: dict[str, tuple[RuleCondition, Source, npt.NDArray[np.bool_]]] = {}
+        for named in rule.conditions:
+            source = self.sources.get(named.feature)
+            if source is None or not isinstance(named.condition, Interval):
+                conditions.append(replace(named, name=self.names[named.feature]))
+            elif source.feature.levels:
+                name, allowed = source.feature.name, source.allowed(named.condition)
+                before = levels[name][2] if name in levels else True
+                levels[name] = (named, source, allowed & before)
+            else:
+                conditions.append(self._limits(named, named.condition, source))
+        conditions += [_membership(*entry) for entry in levels.values()]
+        return replace(rule, conditions=tuple(conditions), labels=self.labels)
+
+    def _limits(self, named: RuleCondition, condition: Interval, source: Source) -> RuleCondition:
+        ends = [
+            self._cut(condition.feature, end, source) for end in (condition.lower, condition.upper)
+        ]
+        if source.slope < 0:
+            ends.reverse()
+        return replace(
+            named, name=source.feature.name, lower_shown=ends[0].least, upper_shown=ends[1].most
+        )
+
+    def _cut(self, feature: int, cut: float, source: Source) -> ShownCut:
+        if not np.isfinite(cut):
+            return ShownCut("", "")
+        gap = self.last._naming.gaps.get(feature, {}).get(cut, (cut, cut))
+        below, above = sorted((end - source.offset) / source.slope for end in gap)
+        value = (cut - source.offset) / source.slope
+        if source.feature.kind == "date":
+            day = np.datetime64(0, "D") + int(np.floor(value))
+            return ShownCut(str(day), str(day + 1))
+        below, above = _rounded(below), _rounded(above)
+        if not below < above:
+            return ShownCut(plain_number(_rounded(value)), plain_number(_rounded(value)))
+        # The cut itself may have been a value; short numbers need it strictly below the next one.
+        return shown_cut(min(max(value, below), np.nextafter(above, below)), below, above)
+
+
+def raw_rules(model: Any, labels: Sequence[Any], table: Table | None = None) -> RawRules | None:
+    """Words for the rules of a model; None if it has none.
+
+    Parameters
+    ----------
+    model : fitted estimator, pipeline or trained model
+    labels : sequence of length K
+        The labels from lowest to highest.
+    table : Table, optional
+        Inputs whose values are tried; by default made up from the schema of a trained model.
+    """
+    before, last = last_step(model)
+    if not hasattr(last, "rules_") or not hasattr(last, "explain"):
+        return None
+    if table is None and hasattr(model, "schema"):
+        table = _made_up(model.schema)
+    shown = tuple(category(label) for label in np.asarray(labels).tolist())
+    names = list(last._naming.features)
+    if not before:
+        return RawRules(last, {}, names, shown)
+    known = output_names(before)
+    names = known if known is not None and len(known) == len(names) else names
+    return RawRules(last, {} if table is None else _sources(before, table), names, shown)
+
+
+def rule_sentences(
+    model: Any,
+    X: Any = None,
+    *,
+    classes: Any = None,
+    kinds: Mapping[str, str] | None = None,
+) -> list[str] | None:
+    """The rules of a model in sentences, the most important first.
+
+    Parameters
+    ----------
+    model : fitted estimator, pipeline or trained model
+    X : data frame or array-like of shape (n, d), optional
+        Rows by which rules after a preparation are put into the table's own values; a trained
+        model needs none.
+    classes : sequence, optional
+        The labels from lowest to highest.
+    kinds : mapping from str to str, optional
+        What columns of numbers are: "boolean" for 0 and 1, "date" for days since 1970; by default
+        as the schema of a trained model has it.
+
+    Returns
+    -------
+    sentences : list of str, or None
+        None if the model is not one of rules.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from echelon import RankRules
+    >>> from echelon.datasets import load_esl
+    >>> X, y = load_esl(return_X_y=True, as_frame=True)
+    >>> model = make_pipeline(StandardScaler(), RankRules(1, max_conditions=1, random_state=0))
+    >>> rule_sentences(model.fit(X, y), X)[0].split(",")[0]
+    'If in3 is at most 5'
+    """
+    response = Response(model, classes, kinds=kinds)
+    words = raw_rules(model, response.classes, None if X is None else response.table(X))
+    if words is None:
+        return None
+    return [str(words.retold(rule)) for rule in by_importance(words.last.rules_)]
+
+
+def _membership(
+    named: RuleCondition, source: Source, allowed: npt.NDArray[np.bool_]
+) -> RuleCondition:
+    levels = source.feature.levels
+    excludes = bool(allowed.sum() > 0.5 * len(allowed)) and not allowed.all() and len(levels) > 2
+    listed = ~allowed if excludes else allowed
+    members = tuple(category(level) for level, is_in in zip(levels, listed, strict=True) if is_in)
+    return RuleCondition(
+        named.condition,
+        source.feature.name,
+        members_shown=members or ("no known level",),
+        excludes=excludes,
+    )
+
+
+def _sources(before: Sequence[Any], table: Table) -> dict[int, Source]:
+    found: dict[int, Source | None] = {}
+    for j, feature in enumerate(read_features(table)):
+        rows = _tried(feature)
+        if len(rows) < 2:
+            continue
+        X = transformed(before, table.gather(np.zeros(len(rows), dtype=np.intp), {j: rows}))
+        for t, prepared in enumerate(read_features(Table(X))):
+            if prepared.levels or not np.ptp(prepared.numbers) > 0:
+                continue
+            # A column that moves with two columns of the table belongs to neither.
+            found[t] = None if t in found else _source(feature, rows, prepared.numbers)
+    return {t: source for t, source in found.items() if source is not None}
+
+
+def _tried(feature: Feature) -> Rows:
+    present = np.flatnonzero(feature.present)
+    _, first = np.unique(feature.numbers[present], return_index=True)
+    if not feature.levels and len(first) > _TRIED:
+        first = first[np.linspace(0, len(first) - 1, _TRIED).astype(np.intp)]
+    return present[first]
+
+
+def _source(feature: Feature, rows: Rows, prepared: Vector) -> Source | None:
+    values = feature.numbers[rows]
+    if feature.levels:
+        return Source(feature, 0.0, 0.0, prepared) if len(rows) == len(feature.levels) else None
+    slope = float((prepared[-1] - prepared[0]) / (values[-1] - values[0]))
+    offset = float(prepared[0] - slope * values[0])
+    gap = np.abs(prepared - (slope * values + offset)).max()
+    straight = slope != 0.0 and gap <= _STRAIGHT * (1.0 + np.abs(prepared).max())
+    return Source(feature, slope, offset, np.zeros(0)) if straight else None
+
+
+def _made_up(schema: Any) -> Table:
+    """A frame in which every level of every column occurs."""
+    import pandas as pd
+
+    n = max([2, *(len(column.levels or ()) for column in schema.columns)])
+    rows = np.arange(n)
+    columns: dict[str, Any] = {}
+    for column in schema.columns:
+        if column.kind == "category":
+            levels = list(column.levels or ["none"])
+            columns[column.name] = [levels[i % len(levels)] for i in rows]
+        elif column.kind == "boolean":
+            columns[column.name] = rows % 2 == 1
+        elif column.kind == "date":
+            columns[column.name] = np.datetime64("2000-01-01", "us") + 1000 * rows.astype(
+                "timedelta64[D]"
+            )
+        else:
+            columns[column.name] = rows.astype(np.float64)
+    return Table(schema.apply(pd.DataFrame(columns)), stated_kinds(schema))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

@@ -1,0 +1,183 @@
+"""Tables of inputs, of which other tables are made by gathering rows column by column.
+
+Shuffling a column, setting it to a value that occurs, and mixing two rows are all gathers. So the
+types of columns, categories and dates among them, stay what they are for the model.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ..ordinal.arrays import require_count
+
+Rows = npt.NDArray[np.intp]
+
+
+_READERS: dict[str, Callable[[float], Any]] = {
+    "boolean": bool,
+    "date": lambda days: date(1970, 1, 1) + timedelta(days=math.floor(days)),
+}
+
+
+class Table:
+    """Inputs of any kind that estimators take, column by column.
+
+    Parameters
+    ----------
+    X : data frame of pandas, polars or pyarrow, or array-like of shape (n, d)
+        A sparse matrix becomes an array.
+    kinds : mapping from str to str, optional
+        What columns of numbers are, by name: "boolean" for 0 and 1, "date" for days since 1970.
+    """
+
+    def __init__(self, X: Any, kinds: Mapping[str, str] | None = None) -> None:
+        if sparse.issparse(X):
+            X = X.toarray()
+        self.library = type(X).__module__.partition(".")[0]
+        if self.library not in ("pandas", "polars", "pyarrow"):
+            X, self.library = np.asarray(X), "numpy"
+            if X.ndim != 2:
+                raise ValueError(f"X must have rows and columns; found shape {X.shape}.")
+        self.native = X
+        self.n_rows = int(X.shape[0])
+        self.n_columns = int(X.shape[1])
+        self.kinds = dict(kinds or {})
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns, x0 … for those of an array."""
+        if self.library == "pandas":
+            return [str(name) for name in self.native.columns]
+        if self.library == "polars":
+            return list(self.native.columns)
+        if self.library == "pyarrow":
+            return list(self.native.column_names)
+        return [f"x{j}" for j in range(self.n_columns)]
+
+    def column(self, j: int) -> Any:
+        """Column j as its library has it."""
+        if self.library == "pandas":
+            return self.native.iloc[:, j]
+        if self.library == "polars":
+            return self.native.to_series(j)
+        if self.library == "pyarrow":
+            return self.native.column(j)
+        return self.native[:, j]
+
+    def cells(self, j: int, rows: Rows) -> list[Any]:
+        """Values of column j in some rows, as plain Python objects."""
+        column = self.take(rows).column(j)
+        name = next(n for n in ("tolist", "to_list", "to_pylist") if hasattr(column, n))
+        values = list(getattr(column, name)())
+        read = _READERS.get(self.kinds.get(self.names[j], ""))
+        if read is None:
+            return values
+        return [read(v) if isinstance(v, float) and not math.isnan(v) else v for v in values]
+
+    def take(self, rows: Rows) -> Table:
+        """Some rows, in the given order."""
+        if self.library == "pandas":
+            return Table(self.native.iloc[rows], self.kinds)
+        if self.library == "pyarrow":
+            return Table(self.native.take(rows), self.kinds)
+        return Table(self.native[rows], self.kinds)
+
+    def gather(self, rows: Rows, other: dict[int, Rows]) -> Any:
+        """Rows with some columns taken from other rows, as the library's own table.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (m,)
+            Where each new row comes from.
+        other : dict from int to ndarray of shape (m,)
+            Columns that come from elsewhere, and from where.
+
+        Returns
+        -------
+        X : table of m rows of the same type
+        """
+        sources = [other.get(j, rows) for j in range(self.n_columns)]
+        if self.library == "pandas":
+            import pandas as pd
+
+            parts = {j: self.column(j).array.take(source) for j, source in enumerate(sources)}
+            frame = pd.DataFrame(parts)
+            frame.columns = self.native.columns
+            return frame
+        if self.library == "polars":
+            import polars as pl
+
+            return pl.DataFrame([self.column(j)[source] for j, source in enumerate(sources)])
+        if self.library == "pyarrow":
+            parts = [self.column(j).take(source) for j, source in enumerate(sources)]
+            return type(self.native).from_arrays(parts, names=self.names)
+        X = self.native[rows]
+        for j, source in other.items():
+            X[:, j] = self.native[source, j]
+        return X
+
+
+def stacked(first: Table, second: Table) -> Table:
+    """The rows of one table and then those of another with the same columns."""
+    if first.names != second.names or first.library != second.library:
+        raise ValueError(
+            "rows and background must be tables of the same kind with the same columns; found "
+            f"{_described(first)} and {_described(second)}."
+        )
+    if first.library == "pandas":
+        import pandas as pd
+
+        head = first.native.copy(deep=False)
+        for name, dtype in second.native.dtypes.items():
+            head[name] = _cast(head[name], dtype)
+        whole: Any = pd.concat([head, second.native], ignore_index=True)
+    elif first.library == "polars":
+        import polars as pl
+
+        whole = pl.concat([first.native, second.native], how="vertical_relaxed")
+    elif first.library == "pyarrow":
+        import pyarrow as pa
+
+        whole = pa.concat_tables([first.native, second.native.cast(first.native.schema)])
+    else:
+        whole = np.concatenate([first.native, second.native])
+    return Table(whole, first.kinds)
+
+
+def _cast(column: Any, dtype: Any) -> Any:
+    """A pandas column as another type, if that keeps what is missing and what is not."""
+    levels = getattr(dtype, "categories", None)
+    if column.dtype == dtype or (levels is not None and not column.dropna().isin(levels).all()):
+        return column
+    try:
+        cast = column.astype(dtype)
+    except (TypeError, ValueError):
+        return column
+    return cast if (cast.isna() == column.isna()).all() else column
+
+
+def draw_rows(n: int, most: int | None, random_state: Any, name: str = "X") -> Rows:
+    """At most so many rows of a table, drawn without repeats and kept in their order."""
+    if n == 0:
+        raise ValueError(f"{name} must have at least one row; found none.")
+    if most is None or n <= most:
+        return np.arange(n)
+    rng = np.random.default_rng(random_state)
+    return np.sort(rng.choice(n, most, replace=False))
+
+
+def require_most_rows(most: int | None) -> None:
+    """Refuse a number of rows to draw that is none."""
+    if most is not None:
+        require_count("max_rows", most)
+
+
+def _described(table: Table) -> str:
+    return f"{table.library} with {', '.join(table.names[:6])}{' …' if table.n_columns > 6 else ''}"
