@@ -115,3 +115,12 @@ def test_scores_where_higher_is_better():
     up = CriticalDifferenceDisplay.from_scores(-made_up(4), lower_is_better=False)
     down = CriticalDifferenceDisplay.from_scores(made_up(4))
     np.testing.assert_array_equal(up.result.average_ranks, down.result.average_ranks)
+
+
+def test_a_dollar_sign_starts_no_formula():
+    names = ["beta $x_{$", "$", "plain"]
+    table = np.array([[1.0, 2.0, 3.0]] * 4)
+    display = CriticalDifferenceDisplay.from_scores(table, names=names)
+    display.figure_.canvas.draw()
+    shown = {text.get_text() for text in display.ax_.texts}
+    assert {"beta $x_{$ (1.00)", "$ (2.00)"} <= shown

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from echelon.metrics import NemenyiResult, nemenyi_test
+from ..metrics import NemenyiResult, nemenyi_test
+from ._style import ACCENT, FAINT, INK, require_pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_INK = "0.15"
-_FAINT = "0.45"
-_BAR = "#D55E00"
+_BAR = ACCENT
 _FONT_SIZE = 9.5
 _LEAST_FONT_SIZE = 5.0
 #: inches: a name, a bar, the axis with the critical difference above it, the axis' width
@@ -107,9 +106,7 @@ class CriticalDifferenceDisplay:
         """
         sketch = _Sketch.of(self.result)
         if ax is None:
-            import matplotlib.pyplot as plt
-
-            ax = plt.figure(figsize=self.size).add_axes((0.01, 0.01, 0.98, 0.98))
+            ax = require_pyplot().figure(figsize=self.size).add_axes((0.01, 0.01, 0.98, 0.98))
         self.ax_, self.figure_ = ax, ax.figure
         ax.axis("off")
         ax.set_ylim(-sketch.depth, _HEAD)
@@ -144,7 +141,8 @@ class CriticalDifferenceDisplay:
         """Pixels that the names of one side take, and a little more."""
         from matplotlib.textpath import TextPath
 
-        texts = [label.text for label in sketch.labels if label.side == side]
+        # A dollar sign would start a formula; an S is about as wide.
+        texts = [label.text.replace("$", "S") for label in sketch.labels if label.side == side]
         points = max(
             TextPath((0, 0), text, size=self._font_size).get_extents().width for text in texts
         )
@@ -153,30 +151,30 @@ class CriticalDifferenceDisplay:
 
     def _draw_axis(self) -> None:
         last = self.result.n_models
-        self.ax_.plot((1, last), (0, 0), color=_INK, linewidth=1.1)
+        self.ax_.plot((1, last), (0, 0), color=INK, linewidth=1.1)
         for tick in range(1, last + 1):
-            self.ax_.plot((tick, tick), (0, 0.06), color=_INK, linewidth=1.1)
+            self.ax_.plot((tick, tick), (0, 0.06), color=INK, linewidth=1.1)
         for tick in range(1, last + 1, self._tick_step):
-            self.ax_.text(tick, 0.09, str(tick), ha="center", va="bottom", fontsize=9, color=_INK)
+            self.ax_.text(tick, 0.09, str(tick), ha="center", va="bottom", fontsize=9, color=INK)
 
     def _draw_critical_difference(self) -> None:
         """From the left end of the axis, or the whole axis if the difference is longer."""
         last, difference = self.result.n_models, self.result.critical_difference
         y, end = 0.46, max(last - difference, 1)
-        self.ax_.plot((last, end), (y, y), color=_INK, linewidth=1.6)
+        self.ax_.plot((last, end), (y, y), color=INK, linewidth=1.6)
         for x in (last, end) if end > 1 else (last,):
-            self.ax_.plot((x, x), (y - 0.05, y + 0.05), color=_INK, linewidth=1.6)
+            self.ax_.plot((x, x), (y - 0.05, y + 0.05), color=INK, linewidth=1.6)
         if end == 1:
-            self.ax_.plot(1, y, marker=">", color=_INK, markersize=5, clip_on=False)
+            self.ax_.plot(1, y, marker=">", color=INK, markersize=5, clip_on=False)
         self.ax_.text(
-            last, y + 0.08, f"CD = {difference:.2f}", ha="left", va="bottom", fontsize=9, color=_INK
+            last, y + 0.08, f"CD = {difference:.2f}", ha="left", va="bottom", fontsize=9, color=INK
         )
 
     def _draw_model(self, label: _Label) -> None:
         end = 1 if label.side > 0 else self.result.n_models
         y = -label.depth
         self.ax_.plot(
-            (label.rank, label.rank, end), (0, y, y), color=_FAINT, linewidth=0.9, zorder=2
+            (label.rank, label.rank, end), (0, y, y), color=FAINT, linewidth=0.9, zorder=2
         )
         self.ax_.annotate(
             label.text,
@@ -186,7 +184,8 @@ class CriticalDifferenceDisplay:
             ha="left" if label.side > 0 else "right",
             va="center",
             fontsize=self._font_size,
-            color=_INK,
+            color=INK,
+            parse_math=False,
         )
 
 
