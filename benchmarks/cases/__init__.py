@@ -11,6 +11,7 @@ from . import (
     linear_svor,
     metrics,
     orboost,
+    predict_file,
     proportional_odds,
     rank_boost,
     rank_rules,
@@ -33,6 +34,7 @@ CASES: tuple[Case, ...] = (
     *gpor.CASES,
     *metrics.CASES,
     *ranking_metrics.CASES,
+    *predict_file.CASES,
     *kernels.CASES,
     *import_time.CASES,
 )

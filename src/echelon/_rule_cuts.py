@@ -27,8 +27,9 @@ class ShownCut(NamedTuple):
     least: str
 
 
-#: The neighbouring training values of cuts, by feature and cut.
-Gaps = Mapping[tuple[int, float], tuple[float, float]]
+#: The neighbouring training values of cuts, by feature and then by cut: mappings whose keys are
+#: plain numbers can be saved by skops.
+Gaps = Mapping[int, Mapping[float, tuple[float, float]]]
 
 
 def used_cuts(bodies: Iterable[Body]) -> dict[int, Vector]:
@@ -42,7 +43,7 @@ def used_cuts(bodies: Iterable[Body]) -> dict[int, Vector]:
     return {feature: np.array(sorted(cuts)) for feature, cuts in found.items()}
 
 
-def cut_gaps(X: Matrix, bodies: Iterable[Body]) -> dict[tuple[int, float], tuple[float, float]]:
+def cut_gaps(X: Matrix, bodies: Iterable[Body]) -> dict[int, dict[float, tuple[float, float]]]:
     """Neighbouring training values of every cut that bodies of rules use.
 
     Parameters
@@ -53,20 +54,21 @@ def cut_gaps(X: Matrix, bodies: Iterable[Body]) -> dict[tuple[int, float], tuple
 
     Returns
     -------
-    gaps : dict from (feature, cut) to the greatest value at most the cut and the least above
+    gaps : dict from feature to dict
+        From cut to the greatest value at most the cut and the least above.
 
     Examples
     --------
     >>> X = np.array([[34.0, 3.2], [35.0, 3.4]])
     >>> body = (Interval(0, lower=34.5), Interval(1, upper=3.3))
     >>> cut_gaps(X, [body])
-    {(0, 34.5): (34.0, 35.0), (1, 3.3): (3.2, 3.4)}
+    {0: {34.5: (34.0, 35.0)}, 1: {3.3: (3.2, 3.4)}}
     """
     gaps = {}
     for feature, cuts in used_cuts(bodies).items():
         below, above = neighbours(X[:, feature], cuts)
-        for cut, low, high in zip(cuts.tolist(), below.tolist(), above.tolist(), strict=True):
-            gaps[feature, cut] = low, high
+        sides = zip(below.tolist(), above.tolist(), strict=True)
+        gaps[feature] = dict(zip(cuts.tolist(), sides, strict=True))
     return gaps
 
 

@@ -113,7 +113,7 @@ class Naming:
         The labels from lowest to highest.
     columns : InputColumns
         The categories of the inputs.
-    gaps : mapping from (feature, cut) to two float
+    gaps : mapping from feature to a mapping from cut to two float
         Neighbouring training values of cuts, by `cut_gaps`, for short numbers; a cut that is not in
         it is shown as it is.
     class_shares : tuple of float
@@ -153,7 +153,7 @@ class Naming:
     def _cut(self, feature: int, cut: float) -> ShownCut:
         if not math.isfinite(cut):
             return ShownCut("", "")
-        gap = self.gaps.get((feature, cut))
+        gap = self.gaps.get(feature, {}).get(cut)
         if gap is None:
             above = plain_number(float(np.nextafter(cut, np.inf)))
             return ShownCut(plain_number(cut), above)

@@ -27,9 +27,10 @@ def test_shown_cuts_part_the_training_rows_as_the_cuts_do(values, data):
     X = np.append(column, np.nan)[:, None]
     bodies = [(Interval(0, upper=cut),) for cut in cuts]
     gaps = cut_gaps(X, bodies)
-    shown = {key: shown_cut(key[1], *gap) for key, gap in gaps.items()}
-    assert set(shown) == {(0, cut) for cut in cuts}
-    for (_, cut), (most, least) in shown.items():
+    assert set(gaps) == {0}
+    assert set(gaps[0]) == set(cuts)
+    for cut, gap in gaps[0].items():
+        most, least = shown_cut(cut, *gap)
         np.testing.assert_array_equal(column <= float(most), column <= cut)
         np.testing.assert_array_equal(column >= float(least), column > cut)
 

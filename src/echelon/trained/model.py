@@ -1,0 +1,373 @@
+"""A fitted model with all that is needed to use it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+import numpy as np
+
+from .._warnings import warn_caller
+from ..ordinal.labels import read_scale
+from ..tables import Schema
+from .array_model import ArrayModel, pack, unpack
+from .model_file import (
+    Content,
+    ModelFileError,
+    load_estimators,
+    read_model_file,
+    write_model_file,
+)
+from .names import HIGH, LOW, PREDICTED, PROBABILITY, SCORE
+
+ORDINAL, RANKING = "ordinal", "ranking"
+
+#: The figures in ``TrainedModel.metrics``, and how tables call them.
+HEADINGS = {
+    "cost": "mean cost",
+    "mae": "mean absolute error",
+    "zero_one": "zero-one error",
+    "qwk": "quadratic weighted kappa",
+    "rps": "ranked probability score",
+    "interval_coverage": "share of labels in their interval",
+    "interval_width": "labels in an interval",
+    "pairwise_accuracy": "pairs in order",
+    "ndcg@10": "NDCG@10",
+}
+
+_PACKAGES = ("echelon", "numpy", "scipy", "scikit-learn")
+# A model is the code of these two as much as its numbers.
+_TELLING = ("echelon", "scikit-learn")
+_LABEL_TYPES = {"text": str, "integer": int, "number": float, "boolean": bool}
+
+
+def current_versions() -> dict[str, str]:
+    """Versions of Python and of the packages that a fitted model depends on."""
+    return {"python": python_version(), **{name: _version(name) for name in _PACKAGES}}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass
+class TrainedModel:
+    """A fitted estimator with the schema of its inputs, its scale, its figures and its origin.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted pipeline from the columns of ``schema``, maybe inside `OrdinalCalibrator`.
+    schema : Schema
+        Names, kinds and categories of the input columns.
+    classes : list
+        The labels from lowest to highest; empty for a ranking.
+    target : str
+        Name of the label column.
+    name : str
+        Name of the model.
+    task : {"ordinal", "ranking"}
+    metrics : dict of str to float
+        Cross-validated figures by name, with standard errors as ``<name>_se``.
+    versions : dict of str to str
+        Versions of Python and of packages at training.
+    created : str
+        When it was trained, in UTC.
+    notes : tuple of str
+        Sentences about how it came about.
+    extra : dict
+        Anything else that JSON can hold.
+    intervals : ConformalOrdinal, optional
+        A second model of the same kind, fitted on a part of the rows and calibrated on the others.
+        Its interval, and the label of ``estimator``, are in every prediction interval: so labels
+        come from all rows and intervals keep their guarantee.
+    """
+
+    estimator: Any
+    schema: Schema
+    classes: list[Any]
+    target: str
+    name: str
+    task: str = ORDINAL
+    metrics: dict[str, float] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=current_versions)
+    created: str = field(default_factory=_now)
+    notes: tuple[str, ...] = ()
+    extra: dict[str, Any] = field(default_factory=dict)
+    intervals: Any = None
+
+    def predict(self, X: Any) -> Any:
+        """Labels of rows, or scores of a ranking.
+
+        Parameters
+        ----------
+        X : data frame with the columns of ``schema``, or array-like in their order
+            Columns that the model does not know are ignored.
+
+        Returns
+        -------
+        predicted : array of shape (n,)
+        """
+        return self.estimator.predict(self.inputs(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the labels, lowest first.
+
+        Parameters
+        ----------
+        X : data frame or array-like, as for `predict`
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, K)
+        """
+        if not self.can("predict_proba"):
+            raise AttributeError(f"The model {self.name!r} has no probabilities.")
+        return self.estimator.predict_proba(self.inputs(X))
+
+    def predict_interval(self, X: Any) -> tuple[Any, Any]:
+        """Lowest and highest label of a prediction interval.
+
+        Parameters
+        ----------
+        X : data frame or array-like, as for `predict`
+
+        Returns
+        -------
+        low, high : array of shape (n,)
+        """
+        X = self.inputs(X)
+        return self._interval(X, self.estimator.predict(X))
+
+    def _interval(self, X: Any, predicted: Any) -> tuple[np.ndarray, np.ndarray]:
+        if self.intervals is None:
+            raise AttributeError(f"The model {self.name!r} has no prediction intervals.")
+        low, high = self.intervals.predict_interval_codes(X)
+        codes = read_scale(predicted, self.classes)[1]
+        labels = np.asarray(self.classes)
+        return labels[np.minimum(low, codes)], labels[np.maximum(high, codes)]
+
+    def can(self, method: str) -> bool:
+        """Whether the model has ``"predict_proba"`` or ``"predict_interval"``."""
+        if method == "predict_interval":
+            return self.intervals is not None
+        return hasattr(self.estimator, method)
+
+    def inputs(self, X: Any) -> Any:
+        """The columns that the model was trained on, in their order and types."""
+        import pandas as pd
+
+        if hasattr(X, "to_pandas"):
+            X = X.to_pandas()
+        if not isinstance(X, pd.DataFrame):
+            X = pd.DataFrame(np.asarray(X), columns=[c.name for c in self.schema.columns])
+        return self.schema.apply(X)
+
+    def predict_frame(self, X: Any, *, proba: bool = True, interval: bool = True) -> Any:
+        """All that the model says about rows, as a frame.
+
+        Parameters
+        ----------
+        X : data frame or array-like, as for `predict`
+        proba, interval : bool
+            Whether to have columns of probabilities, and of the interval's ends, if the model
+            gives them.
+
+        Returns
+        -------
+        frame : pandas.DataFrame of n rows
+            ``predicted``, ``p_<label>`` for each label, ``interval_low`` and ``interval_high``; for
+            a ranking ``score``. The index is that of X.
+        """
+        import pandas as pd
+
+        X = self.inputs(X)
+        if self.task == RANKING:
+            return pd.DataFrame({SCORE: self.estimator.predict(X)}, index=X.index)
+        predicted = self.estimator.predict(X)
+        columns: dict[str, Any] = {PREDICTED: predicted}
+        if proba and self.can("predict_proba"):
+            found = self.estimator.predict_proba(X)
+            columns |= {f"{PROBABILITY}{c}": found[:, k] for k, c in enumerate(self.classes)}
+        if interval and self.can("predict_interval"):
+            columns[LOW], columns[HIGH] = self._interval(X, predicted)
+        return pd.DataFrame(columns, index=X.index)
+
+    def card(self) -> dict[str, Any]:
+        """Everything but the estimator, as JSON can hold it."""
+        return {
+            "task": self.task,
+            "name": self.name,
+            "target": self.target,
+            "classes": [_label(label) for label in self.classes],
+            "label_type": label_type(self.classes),
+            "schema": self.schema.to_dict(),
+            "versions": self.versions,
+            "created": self.created,
+            "metrics": {k: v if np.isfinite(v) else None for k, v in self.metrics.items()},
+            "notes": list(self.notes),
+            "extra": self.extra,
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file, whole or not at all, without pickle.
+
+        Parameters
+        ----------
+        path : str or Path
+            Usually ending in ``.echelon``.
+        """
+        from .array_form import array_form
+
+        arrays = array_form(self) if self.task == ORDINAL else None
+        packed = None if arrays is None else pack(arrays)
+        write_model_file(Path(path), self.card(), [self.estimator, self.intervals], packed)
+
+    @classmethod
+    def load(cls, path: str | Path) -> TrainedModel:
+        """Read a model from a file; see `load_model`."""
+        return load_model(path)
+
+
+def load_model(path: str | Path) -> TrainedModel:
+    """Read a model that `TrainedModel.save` or ``echelon fit`` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    model : TrainedModel
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model file, was altered, holds types that models here are not made of,
+        or comes from a newer version of the format. Nothing of it has run then.
+    """
+    path = Path(path)
+    return _load(path, read_model_file(path))
+
+
+def load_predictor(path: str | Path) -> TrainedModel | ArrayModel:
+    """Read what is needed for ``predict_frame`` alone: plain arrays where the file has them."""
+    path = Path(path)
+    content = read_model_file(path)
+    if content.arrays is None:
+        return _load(path, content)
+    model = _from_card(path, content.card)
+    _warn_of_versions(path, model.versions)
+    try:
+        predictor = ArrayModel(unpack(content.arrays), model.schema, model.classes)
+        predictor.check()
+    except Exception as error:
+        # The bytes are whatever a stranger wrote; what is wrong with them shows in many ways.
+        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise ModelFileError(f"The arrays in {path} cannot be read: {reason}.") from None
+    return predictor
+
+
+def _load(path: Path, content: Content) -> TrainedModel:
+    model = _from_card(path, content.card)
+    _warn_of_versions(path, model.versions)
+    found = load_estimators(path, content.estimators)
+    if not isinstance(found, list) or len(found) != 2 or not hasattr(found[0], "predict"):
+        raise ModelFileError(f"{path} is refused, because what it holds cannot predict.")
+    model.estimator, model.intervals = found
+    return model
+
+
+def read_card(path: str | Path) -> TrainedModel:
+    """Read what a model file says of its model, and leave the estimator alone (None)."""
+    path = Path(path)
+    return _from_card(path, read_model_file(path).card)
+
+
+def _from_card(path: Path, card: dict[str, Any]) -> TrainedModel:
+    try:
+        _check_card(card)
+        return TrainedModel(
+            estimator=None,
+            schema=Schema.from_dict(card["schema"]),
+            classes=card["classes"],
+            target=card["target"],
+            name=card["name"],
+            task=card["task"],
+            metrics={k: np.nan if v is None else float(v) for k, v in card["metrics"].items()},
+            versions=dict(card["versions"]),
+            created=card["created"],
+            notes=tuple(card["notes"]),
+            extra=dict(card["extra"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(
+            f"{path} is refused, because its card is not complete: {str(error).rstrip('.')}."
+        ) from None
+
+
+def _check_card(card: dict[str, Any]) -> None:
+    """Raise an error if an entry is not of the type that `TrainedModel.card` gives."""
+    texts = [card[key] for key in ("name", "target", "task", "created")]
+    texts += [*_list(card, "notes"), *dict(card["versions"]).values()]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a text is something else")
+    if card["task"] not in (ORDINAL, RANKING):
+        raise ValueError(f"its task is {card['task']!r}")
+    classes = _list(card, "classes")
+    kind = _LABEL_TYPES[card["label_type"]]
+    # JSON does not tell 1.0 from 1.
+    if not all(type(label) is kind or (kind is float and type(label) is int) for label in classes):
+        raise TypeError(f"a label is no {card['label_type']}")
+    if len(set(classes)) < max(len(classes), 2 if card["task"] == ORDINAL else 0):
+        raise ValueError("its labels are not two or more distinct ones")
+
+
+def _list(card: dict[str, Any], key: str) -> list[Any]:
+    if not isinstance(card[key], list):
+        raise TypeError(f"{key!r} is no list")
+    return list(card[key])
+
+
+def _warn_of_versions(path: Path, then: dict[str, str]) -> None:
+    now = current_versions()
+    changed = [
+        f"{name} {then.get(name, 'unknown')} (here {now[name]})"
+        for name in _TELLING
+        if then.get(name) != now[name]
+    ]
+    if changed:
+        warn_caller(
+            f"{path} was trained with {' and '.join(changed)}; its predictions may differ.",
+            UserWarning,
+        )
+
+
+def label_type(classes: Iterable[Any]) -> str:
+    """What the labels are: text, integer, number or boolean."""
+    found = {type(_label(label)) for label in classes}
+    for name, kind in _LABEL_TYPES.items():
+        if found <= {kind}:
+            return name
+    if found <= {int, float}:
+        return "number"
+    raise ModelFileError(
+        "A model can be saved if its labels are texts, numbers or booleans; found "
+        f"{' and '.join(sorted(kind.__name__ for kind in found))}."
+    )
+
+
+def _label(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

@@ -1,0 +1,207 @@
+"""The file of a model: a zip archive with a card, estimators and their checksums.
+
+``card.json`` says what the model is, ``model.skops`` holds fitted estimators without pickle,
+``arrays.npz``, where there is one, the same as plain arrays (`echelon.trained.array_model`), and
+``checksums.json`` the SHA-256 of the others. The checksums find damage and careless changes; they
+do not say who wrote the file. What keeps a file from running code of its own is that only listed
+types are built from it, see `echelon.trained.trust`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .._files import write_whole
+from .trust import is_trusted
+
+KIND = "echelon model"
+VERSION = 1
+CARD, ESTIMATORS, CHECKSUMS = "card.json", "model.skops", "checksums.json"
+ARRAYS = "arrays.npz"
+
+# What an archive may grow to while it is read: a file that claims more is a trap.
+_MOST_GROWTH = 100
+_ALWAYS_ALLOWED = 2**26
+_LARGEST_CARD = 2**26
+
+
+class ModelFileError(ValueError):
+    """A file that is refused as a model; its text is one whole sentence for the user."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a model file holds, checked but for the estimators, which are still bytes."""
+
+    card: dict[str, Any]
+    estimators: bytes
+    arrays: bytes | None
+
+
+def write_model_file(
+    path: Path, card: dict[str, Any], estimators: Any, arrays: bytes | None = None
+) -> None:
+    """Write a model file by replacing it in one step."""
+    members = {
+        CARD: json.dumps(
+            {"kind": KIND, "format": VERSION, **card}, indent=2, ensure_ascii=False, allow_nan=False
+        ).encode("utf-8"),
+        ESTIMATORS: _dump(estimators),
+        **({} if arrays is None else {ARRAYS: arrays}),
+    }
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
+    members[CHECKSUMS] = json.dumps(sums, indent=2).encode("utf-8")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    write_whole(path, buffer.getvalue())
+
+
+def _dump(estimators: Any) -> bytes:
+    import skops.io
+
+    packed = skops.io.dumps(estimators, compression=zipfile.ZIP_DEFLATED, compresslevel=6)
+    foreign = [name for name in skops.io.get_untrusted_types(data=packed) if not is_trusted(name)]
+    if foreign:
+        raise ModelFileError(
+            f"The model cannot be saved, because it holds {foreign[0]}, a type that would not be "
+            "loaded again."
+        )
+    if _too_large(packed):
+        # So many equal numbers that the archive would look like a trap.
+        packed = skops.io.dumps(estimators)
+    return packed
+
+
+def read_model_file(path: Path) -> Content:
+    """Read a model file and check all but the types in it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _members(path, archive)
+    except FileNotFoundError:
+        raise ModelFileError(f"There is no model file {path}.") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path} is a folder, not a model file.") from None
+    except zipfile.BadZipFile:
+        raise ModelFileError(_not_an_archive(path)) from None
+    except (OSError, EOFError, NotImplementedError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+        raise ModelFileError(f"{path} cannot be read as a model file: {reason}.") from None
+    _check_sums(path, members)
+    card = _read_json(path, CARD, members[CARD])
+    _check_kind(path, card)
+    return Content(card, members[ESTIMATORS], members.get(ARRAYS))
+
+
+def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, bytes]:
+    entries = archive.infolist()
+    names = [entry.filename for entry in entries]
+    lacking = [name for name in (CARD, ESTIMATORS, CHECKSUMS) if name not in names]
+    if lacking:
+        raise ModelFileError(
+            f"{path} is not a model file of echelon: it is an archive without {lacking[0]}."
+        )
+    extra = sorted(set(names) - {CARD, ESTIMATORS, CHECKSUMS, ARRAYS})
+    if extra or len(names) > len(set(names)):
+        found = repr(extra[0]) if extra else "one of its members twice"
+        raise ModelFileError(
+            f"{path} is refused, because it holds {found} besides what belongs in a model file."
+        )
+    for entry in entries:
+        # Members are stored as they are, so that none can grow while it is read.
+        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+            raise ModelFileError(
+                f"{path} is refused, because its member {entry.filename} is compressed, which "
+                "echelon never does."
+            )
+        if entry.filename in (CARD, CHECKSUMS) and entry.file_size > _LARGEST_CARD:
+            raise ModelFileError(f"{path} is refused, because its {entry.filename} is too large.")
+    return {name: archive.read(name) for name in names}
+
+
+def _not_an_archive(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        return f"{path} cannot be read as a model file: {error.strerror}."
+    if start[:2] == b"PK":
+        return f"{path} is a damaged or truncated model file; copy or make it again."
+    if start[:1] == b"\x80":
+        return (
+            f"{path} is a pickle, which could run any code when loaded; echelon loads only the "
+            "files that it writes itself."
+        )
+    return f"{path} is not a model file of echelon."
+
+
+def _check_sums(path: Path, members: dict[str, bytes]) -> None:
+    sums = _read_json(path, CHECKSUMS, members[CHECKSUMS])
+    for name in members.keys() - {CHECKSUMS}:
+        if sums.get(name) != hashlib.sha256(members[name]).hexdigest():
+            raise ModelFileError(
+                f"{path} is refused, because its {name} was altered after the file was written."
+            )
+
+
+def _read_json(path: Path, name: str, content: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise ModelFileError(f"{path} is refused, because its {name} cannot be read.")
+    return found
+
+
+def _check_kind(path: Path, card: dict[str, Any]) -> None:
+    version = card.get("format")
+    if card.get("kind") != KIND or not isinstance(version, int):
+        raise ModelFileError(f"{path} is not a model file of echelon: its card says otherwise.")
+    if version > VERSION:
+        raise ModelFileError(
+            f"{path} has the format {version}, which is newer than this echelon's {VERSION}; "
+            "update echelon to load it."
+        )
+
+
+def load_estimators(path: Path, packed: bytes) -> Any:
+    """The estimators of a model file, if they are made of trusted types alone."""
+    import skops.io
+
+    try:
+        if _too_large(packed):
+            raise ModelFileError(
+                f"{path} is refused, because its estimators would grow to more than "
+                f"{_MOST_GROWTH} times its size when read."
+            )
+        types = skops.io.get_untrusted_types(data=packed)
+        foreign = [name for name in types if not is_trusted(name)]
+        if foreign:
+            raise ModelFileError(
+                f"{path} is refused, because it holds {foreign[0]}, a type that no model of "
+                "echelon is made of."
+            )
+        return skops.io.loads(packed, trusted=types)
+    except ModelFileError:
+        raise
+    except Exception as error:
+        # The bytes are whatever a stranger wrote, and skops says in many ways that they are wrong.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ModelFileError(
+            f"The model in {path} cannot be built with the packages installed here: "
+            f"{reason.rstrip('.')}."
+        ) from error
+
+
+def _too_large(packed: bytes) -> bool:
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        grown = sum(entry.file_size for entry in archive.infolist())
+    return grown > max(_ALWAYS_ALLOWED, _MOST_GROWTH * len(packed))

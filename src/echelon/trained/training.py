@@ -1,0 +1,220 @@
+"""From a labelled table to a model that can be taken away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from ..calibration import OrdinalCalibrator
+from ..conformal import ConformalOrdinal
+from ..model_selection.preparation import prepare
+from ..model_selection.roster import Candidate, find_candidate
+from ..model_selection.tuning import stratified_folds, tune
+from ..ordinal.labels import read_scale
+from ..tables import LabelledTable
+from .figures import cross_validated, measure
+from .model import TrainedModel
+
+_FOLDS = 5
+# Seconds after which no further fold is measured.
+_PATIENCE = 120.0
+# Folds of what is fitted several times inside: the scores that probabilities are learnt from.
+_SCORE_FOLDS = 3
+# Rows on which a model's own probabilities are weighed against calibrated ones.
+_WEIGHING_ROWS = 1500
+
+
+def train(
+    table: LabelledTable,
+    model: str | Candidate | Any = "ProportionalOdds logit",
+    *,
+    cost: Any = None,
+    confidence: float = 0.9,
+    random_state: int = 0,
+    evaluate: bool = True,
+    n_jobs: int | None = None,
+) -> TrainedModel:
+    """Tune a model, fit it to all rows, and give it probabilities, intervals and figures.
+
+    Parameters
+    ----------
+    table : LabelledTable
+        As `echelon.tables.labelled_table` and `read_labelled_table` give it.
+    model : str, Candidate or estimator
+        Name of a candidate of `echelon.model_selection.candidates`, or one, or any unfitted ordinal
+        estimator; one that is not a pipeline gets the usual preparation of columns.
+    cost : str or array-like of shape (K, K), optional
+        What a wrong label costs; the absolute difference of ranks by default.
+    confidence : float
+        Share of rows whose label a prediction interval shall hold.
+    random_state : int
+        Seed of folds and models.
+    evaluate : bool
+        Whether to measure the model by cross-validation.
+    n_jobs : int, optional
+        Processes, as in joblib.
+
+    Returns
+    -------
+    model : TrainedModel
+
+    Notes
+    -----
+    Probabilities are those of the model unless it has none, or unless `OrdinalCalibrator` gives
+    clearly better ones on held-out rows. Intervals are those of `ConformalOrdinal`.
+
+    Examples
+    --------
+    >>> from echelon.datasets import load_dataset
+    >>> from echelon.tables import labelled_table
+    >>> frame = load_dataset("esl", as_frame=True).frame
+    >>> trained = train(labelled_table(frame, None, None), evaluate=False)
+    >>> trained.name, trained.predict_frame(frame.head(3)).columns[0]
+    ('ProportionalOdds logit', 'predicted')
+    """
+    X, y, classes = table.X, table.y, list(table.classes)
+    if isinstance(model, str):
+        model = find_candidate(model, random_state)
+    name, pipeline = _tuned(model, table, cost, n_jobs, random_state)
+    notes = list(table.notes)
+    inside = pipeline
+    if _needs_calibration(pipeline, X, y, classes, cost, random_state):
+        inside = _calibrated(pipeline, classes, cost, random_state)
+        notes.append("The probabilities are those of OrdinalCalibrator.")
+    blank = TrainedModel(
+        estimator=None,
+        schema=table.schema,
+        classes=[_plain(label) for label in classes],
+        target=table.target,
+        name=name,
+        extra={
+            "rows": len(X),
+            "confidence": confidence,
+            "cost": cost if cost is None or isinstance(cost, str) else np.asarray(cost).tolist(),
+            "settings": _settings(model, pipeline),
+            "random_state": random_state,
+        },
+    )
+    recipe = Recipe(blank, inside, confidence, random_state)
+    if evaluate:
+        folds = stratified_folds(read_scale(y, classes)[1], _FOLDS, random_state)
+        blank.metrics, measured = cross_validated(
+            partial(recipe.fit_and_measure, X, y, cost), folds, patience=_PATIENCE, n_jobs=n_jobs
+        )
+        if measured < _FOLDS:
+            notes.append(f"The figures are means over {measured} of {_FOLDS} folds.")
+    return replace(recipe.fit(X, y), notes=tuple(notes))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a tuned model is fitted, in folds and at last to all rows."""
+
+    blank: TrainedModel
+    estimator: Any
+    confidence: float
+    random_state: int
+
+    def fit(self, X: Any, y: Any) -> TrainedModel:
+        """The model of all these rows, and its intervals."""
+        intervals = ConformalOrdinal(
+            clone(self.estimator),
+            self.confidence,
+            classes=self.blank.classes,
+            random_state=self.random_state,
+        )
+        return replace(
+            self.blank,
+            estimator=clone(self.estimator).fit(X, y),
+            intervals=intervals.fit(X, y),
+        )
+
+    def fit_and_measure(self, X: Any, y: Any, cost: Any, train: Any, test: Any) -> dict[str, float]:
+        """Figures on the test rows of a model of the training rows."""
+        fitted = self.fit(_safe_indexing(X, train), _safe_indexing(y, train))
+        return measure(fitted, _safe_indexing(X, test), _safe_indexing(y, test), cost)
+
+
+def _tuned(
+    model: Any, table: LabelledTable, cost: Any, n_jobs: int | None, random_state: int
+) -> tuple[str, Pipeline]:
+    """Name of the model, and an unfitted pipeline."""
+    if isinstance(model, Candidate):
+        return model.name, tune(
+            model,
+            table.X,
+            table.y,
+            schema=table.schema,
+            classes=table.classes,
+            cost=cost,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+    if isinstance(model, Pipeline):
+        return type(model.steps[-1][1]).__name__, clone(model)
+    last = clone(model)
+    _tell_classes(last, table.classes)
+    if cost is not None and "cost" in last.get_params(deep=False):
+        last.set_params(cost=cost)
+    return type(model).__name__, Pipeline([("prepare", prepare(table.schema)), ("model", last)])
+
+
+def _tell_classes(model: Any, classes: Any) -> None:
+    if "classes" in model.get_params(deep=False):
+        model.set_params(classes=list(classes))
+
+
+def _calibrated(pipeline: Any, classes: list[Any], cost: Any, random_state: int) -> Any:
+    # Labels stay those of the model, which are what a leaderboard has measured.
+    return OrdinalCalibrator(
+        pipeline,
+        cv=_SCORE_FOLDS,
+        decision="inner",
+        cost="absolute" if cost is None else cost,
+        classes=classes,
+        random_state=random_state,
+    )
+
+
+def _needs_calibration(
+    pipeline: Any, X: Any, y: Any, classes: list[Any], cost: Any, random_state: int
+) -> bool:
+    """Whether the model has no probabilities, or clearly worse ones than calibration gives."""
+    if not hasattr(pipeline, "predict_proba"):
+        return True
+    codes = read_scale(y, classes)[1]
+    rows = np.random.default_rng(random_state).permutation(len(codes))[:_WEIGHING_ROWS]
+    inside, outside = (rows[part] for part in stratified_folds(codes[rows], 3, random_state)[0])
+    X_inside, y_inside = _safe_indexing(X, inside), _safe_indexing(y, inside)
+    own, calibrated = (
+        _row_scores(
+            clone(model).fit(X_inside, y_inside).predict_proba(_safe_indexing(X, outside)),
+            codes[outside],
+        )
+        for model in (pipeline, _calibrated(pipeline, classes, cost, random_state))
+    )
+    gain = own - calibrated
+    return float(gain.mean()) > 2.0 * float(gain.std()) / np.sqrt(len(gain))
+
+
+def _row_scores(chances: Any, codes: Any) -> Any:
+    """Ranked probability score of every row."""
+    at_most = np.cumsum(chances, axis=1)[:, :-1]
+    return ((at_most - (codes[:, None] <= np.arange(at_most.shape[1]))) ** 2).mean(axis=1)
+
+
+def _settings(model: Any, pipeline: Pipeline) -> dict[str, Any]:
+    """Values of the searched parameters, as JSON can hold them."""
+    searched = model.settings if isinstance(model, Candidate) else {}
+    found = pipeline.steps[-1][1].get_params()
+    return {name: _plain(found[name]) for name in searched}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

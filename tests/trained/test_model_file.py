@@ -1,0 +1,364 @@
+"""What a model file keeps, and every file that is refused."""
+
+import hashlib
+import io
+import json
+import pickle
+import warnings
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import Pipeline
+from support.mixed_tables import ORDER, WORDS, mixed_frame
+
+from echelon import ProportionalOdds
+from echelon.model_selection.preparation import prepare
+from echelon.tables import Schema, TableError, labelled_table
+from echelon.trained import ModelFileError, TrainedModel, load_model
+from echelon.trained.array_model import pack, unpack
+from echelon.trained.model import load_predictor
+from echelon.trained.model_file import ARRAYS, CARD, CHECKSUMS, ESTIMATORS
+
+
+@pytest.fixture(scope="module")
+def trained():
+    table = labelled_table(mixed_frame(), "rating", ORDER)
+    steps = [("prepare", prepare(table.schema)), ("model", ProportionalOdds(classes=WORDS))]
+    return TrainedModel(
+        Pipeline(steps).fit(table.X, table.y),
+        table.schema,
+        list(table.classes),
+        "rating",
+        "odds",
+        metrics={"mae": 0.1 + 0.2, "mae_se": float("nan")},
+        notes=("A note.",),
+        extra={"rows": 90},
+    )
+
+
+@pytest.fixture
+def path(trained, tmp_path):
+    trained.save(tmp_path / "model.echelon")
+    return tmp_path / "model.echelon"
+
+
+def members(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def rewrite(path, changed, compression=zipfile.ZIP_STORED, sums=True):
+    """The file with other members, and checksums that fit them."""
+    content = {**members(path), **changed}
+    if sums:
+        digests = {n: hashlib.sha256(content[n]).hexdigest() for n in content if n != CHECKSUMS}
+        content[CHECKSUMS] = json.dumps(digests).encode()
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, value in content.items():
+            archive.writestr(name, value)
+
+
+def rewrite_card(path, **changes):
+    card = json.loads(members(path)[CARD])
+    rewrite(path, {CARD: json.dumps({**card, **changes}).encode()})
+
+
+def test_all_comes_back(trained, path):
+    again = load_model(path)
+    for name in ("schema", "classes", "target", "name", "task", "versions", "created", "notes"):
+        assert getattr(again, name) == getattr(trained, name)
+    assert again.extra == trained.extra
+    assert again.metrics["mae"] == trained.metrics["mae"]
+    assert np.isnan(again.metrics["mae_se"])
+    frame = mixed_frame(30, seed=5)
+    pd.testing.assert_frame_equal(again.predict_frame(frame), trained.predict_frame(frame))
+    np.testing.assert_array_equal(again.predict_proba(frame), trained.predict_proba(frame))
+
+
+@pytest.mark.parametrize(
+    ("classes", "kind"),
+    [(["a", "b"], str), ([1, 2], int), ([0.5, 1.0], float), ([False, True], bool)],
+)
+def test_labels_keep_their_type(trained, tmp_path, classes, kind):
+    model = TrainedModel(trained.estimator, trained.schema, list(np.array(classes)), "y", "m")
+    model.save(tmp_path / "m.echelon")
+    found = load_model(tmp_path / "m.echelon").classes
+    assert found == classes
+    assert {type(label) for label in found} == {kind}
+
+
+def test_predictions_carry_the_index_and_the_labels(trained):
+    frame = mixed_frame(30, seed=5).sample(frac=1.0, random_state=0)
+    found = trained.predict_frame(frame)
+    assert list(found.columns) == ["predicted", *(f"p_{word}" for word in WORDS)]
+    assert found.index.equals(frame.index)
+    np.testing.assert_array_equal(found["predicted"], trained.predict(frame))
+    np.testing.assert_allclose(found.filter(like="p_").sum(axis=1), 1.0)
+    assert list(trained.predict_frame(frame, proba=False).columns) == ["predicted"]
+
+
+def test_what_a_model_cannot_do_it_says(trained):
+    with pytest.raises(AttributeError, match="'odds' has no prediction intervals"):
+        trained.predict_interval(mixed_frame(30))
+
+
+def test_missing_columns_are_named(trained):
+    with pytest.raises(TableError, match="colour"):
+        trained.predict(mixed_frame(30).drop(columns="colour"))
+
+
+def test_a_failed_save_leaves_the_old_file(trained, path):
+    before = path.read_bytes()
+    foreign = TrainedModel(Foreign(), trained.schema, WORDS, "rating", "foreign")
+    with pytest.raises(ModelFileError, match="Foreign"):
+        foreign.save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+class Foreign:
+    """A type that no model is made of."""
+
+    def predict(self, X):
+        raise AssertionError("it must never be built")
+
+
+class Bomb:
+    def __reduce__(self):
+        raise AssertionError("nobody may pickle this")
+
+
+def refused(path, *words):
+    with pytest.raises(ModelFileError) as refusal:
+        load_model(path)
+    text = str(refusal.value)
+    assert text.endswith(".") and "\n" not in text
+    for word in words:
+        assert word in text
+
+
+def test_no_such_file_and_a_folder(tmp_path):
+    refused(tmp_path / "absent.echelon", "There is no model file", "absent.echelon")
+    refused(tmp_path, "folder")
+
+
+def test_a_pickle_is_never_opened(tmp_path):
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps(LinearRegression()))
+    refused(path, "pickle")
+
+
+@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"\x00" * 100])
+def test_other_files(tmp_path, content):
+    path = tmp_path / "other.echelon"
+    path.write_bytes(content)
+    refused(path, "not a model file")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
+def test_a_truncated_file(path, share):
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    refused(path, "truncated")
+
+
+@pytest.mark.parametrize("place", [0.2, 0.5, 0.8])
+def test_a_flipped_byte(path, place):
+    content = bytearray(path.read_bytes())
+    content[int(place * len(content))] ^= 0xFF
+    path.write_bytes(bytes(content))
+    refused(path)
+
+
+def test_altered_members(path):
+    card = members(path)[CARD].replace(b'"odds"', b'"best"')
+    rewrite(path, {CARD: card}, sums=False)
+    refused(path, "card.json", "altered")
+
+
+def test_another_archive(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    refused(path, "card.json")
+
+
+@pytest.mark.parametrize("name", [CARD, ESTIMATORS, CHECKSUMS])
+def test_a_member_is_lacking(path, name):
+    content = members(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        for other, value in content.items():
+            if other != name:
+                archive.writestr(other, value)
+    refused(path, name)
+
+
+def test_members_that_do_not_belong(path):
+    rewrite(path, {"../../evil.py": b"raise SystemExit"})
+    refused(path, "evil.py")
+
+
+def test_a_member_twice(path):
+    content = members(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.writestr(CARD, content[CARD])
+    refused(path, "twice")
+
+
+def test_compressed_members_cannot_grow(path):
+    rewrite(path, {CARD: b" " * 2**20}, zipfile.ZIP_DEFLATED)
+    refused(path, "compressed")
+
+
+def test_an_estimator_that_would_fill_the_memory(path):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", b" " * (2**26 + 1))
+    rewrite(path, {ESTIMATORS: buffer.getvalue()})
+    refused(path, "grow")
+
+
+def test_equal_numbers_without_end_are_saved_and_loaded(trained, tmp_path):
+    from echelon import LowRankImputer
+
+    imputer = LowRankImputer(1).fit(np.eye(4))
+    imputer.padding_ = np.zeros(2**23 + 2**20)
+    imputer.predict = None
+    model = TrainedModel(imputer, trained.schema, WORDS, "rating", "zeros")
+    model.save(tmp_path / "zeros.echelon")
+    again = load_model(tmp_path / "zeros.echelon")
+    assert again.estimator.padding_.shape == (2**23 + 2**20,)
+
+
+def test_a_foreign_type_is_named_and_never_built(path):
+    rewrite(path, {ESTIMATORS: skops.io.dumps([Foreign(), None])})
+    refused(path, "Foreign", "no model of echelon is made of")
+
+
+def test_a_function_is_a_foreign_type(path):
+    import os
+
+    rewrite(path, {ESTIMATORS: skops.io.dumps({"predict": os.system})})
+    refused(path, "system")
+
+
+def test_what_cannot_predict(path):
+    rewrite(path, {ESTIMATORS: skops.io.dumps([1, 2])})
+    refused(path, "cannot predict")
+
+
+@pytest.mark.parametrize("content", [b"not a zip", b"PK\x03\x04 broken"])
+def test_an_estimator_that_is_no_archive(path, content):
+    rewrite(path, {ESTIMATORS: content})
+    refused(path, "cannot be built")
+
+
+def test_a_newer_format_asks_for_an_update(path):
+    rewrite_card(path, format=99)
+    refused(path, "99", "update")
+
+
+@pytest.mark.parametrize("changes", [{"kind": "other"}, {"format": "1"}])
+def test_a_card_of_something_else(path, changes):
+    rewrite_card(path, **changes)
+    refused(path, "not a model file")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"schema": 3}, {"label_type": "colour"}, {"classes": 5}, {"versions": None}]
+)
+def test_a_card_that_is_not_complete(path, changes):
+    rewrite_card(path, **changes)
+    refused(path, "not complete")
+
+
+@pytest.mark.parametrize("content", [b"[1]", b"{", b"[" * 100_000])
+def test_a_card_that_is_no_card(path, content):
+    rewrite(path, {CARD: content})
+    refused(path, "card.json", "cannot be read")
+
+
+@pytest.mark.parametrize("package", ["echelon", "scikit-learn"])
+def test_other_versions_are_one_warning(path, package):
+    versions = json.loads(members(path)[CARD])["versions"]
+    rewrite_card(path, versions={**versions, package: "0.0.1"})
+    with pytest.warns(UserWarning, match=rf"{package} 0\.0\.1 \(here ") as told:
+        load_model(path)
+    assert len(told) == 1
+
+
+def test_schemas_travel(trained):
+    assert Schema.from_dict(json.loads(json.dumps(trained.schema.to_dict()))) == trained.schema
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"task": "cooking"},
+        {"name": 5},
+        {"notes": "text"},
+        {"versions": {"echelon": 1}},
+        {"classes": "good"},
+        {"classes": ["good"]},
+        {"classes": ["good", "good"]},
+        {"classes": ["good", ["fair"]]},
+        {"classes": [1, 2, 3, 4]},
+        {"label_type": "boolean"},
+        {"metrics": {"mae": []}},
+        {"schema": {"columns": [{"name": 1, "kind": "number", "levels": None}]}},
+        {"schema": {"columns": [{"name": "a", "kind": "category", "levels": [1]}]}},
+        {"schema": {"columns": [{"name": "a", "kind": "poem", "levels": None}]}},
+        {"schema": []},
+    ],
+    ids=str,
+)
+def test_a_card_with_values_of_other_types(path, changes):
+    rewrite_card(path, **changes)
+    refused(path, "card")
+
+
+def bomb():
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, rest=np.zeros(10**6))
+    return buffer.getvalue()
+
+
+def objects():
+    buffer = io.BytesIO()
+    np.savez(buffer, rest=np.array([{}], dtype=object))
+    return buffer.getvalue()
+
+
+def spoiled(change):
+    def arrays(content):
+        found = unpack(content)
+        change(found)
+        return pack(found)
+
+    return arrays
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda _: bomb(), "compressed"),
+        (lambda _: objects(), "arrays in"),
+        (spoiled(lambda a: a["model"].pop("score")), "score"),
+        (spoiled(lambda a: a["model"]["score"].update(coef=np.zeros(3))), "one coefficient"),
+        (spoiled(lambda a: a["model"]["chances"].update(cuts=np.zeros(9))), "as many labels"),
+        (spoiled(lambda a: a["model"]["decision"].update(cost=np.zeros((2, 2)))), "as many labels"),
+        (spoiled(lambda a: a["model"]["preparation"].update(fills=np.zeros(1))), "arrays in"),
+        (spoiled(lambda a: a["model"]["preparation"]["tables"].clear()), "arrays in"),
+    ],
+)
+def test_arrays_that_a_stranger_made(path, change, words):
+    rewrite(path, {ARRAYS: change(members(path)[ARRAYS])})
+    with pytest.raises(ModelFileError, match=words) as caught:
+        load_predictor(path)
+    assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
+    assert load_model(path).name == "odds"
