@@ -1,0 +1,136 @@
+"""How everything was computed, so that it can be checked and made again."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from ..content import Pairs, Section, Sentences, count
+from ..facts import MOST_ROWS, Facts
+
+_PACKAGES = ("echelon", "numpy", "scipy", "scikit-learn", "matplotlib")
+
+
+def appendix(facts: Facts, left_out: list[tuple[str, str]]) -> Section:
+    """Versions, settings, seeds, and how the figures were computed."""
+    parts: list[Any] = [Pairs("This report", _subject(facts))]
+    settings = _settings(facts.model)
+    if settings:
+        parts.append(Pairs("Settings that differ from the defaults", settings))
+    if facts.trained is not None and facts.trained.notes:
+        parts.append(Sentences([(note, "") for note in facts.trained.notes]))
+    parts.append(Pairs("Versions", _versions()))
+    parts.append(Pairs("How figures were computed", _methods(facts)))
+    if left_out:
+        parts.append(Pairs("Left out", left_out))
+    lead = "Versions, settings, seed and method, enough to make every figure again."
+    return Section("appendix", "Technical appendix", lead, parts)
+
+
+def _subject(facts: Facts) -> list[tuple[str, str]]:
+    found = [("Seed", str(facts.random_state))]
+    if facts.model is not None:
+        found.insert(0, ("Model", facts.name))
+    if facts.has_rows:
+        found += [("Labels, lowest first", ", ".join(facts.labels[:40]))]
+        found += [("Rows", f"{facts.n_rows:,}"), ("Cost", facts.cost_words)]
+    if facts.trained is not None:
+        found.append(("Trained", str(facts.trained.created)))
+    return found
+
+
+def _settings(model: Any) -> list[tuple[str, str]]:
+    """Parameters of the estimators inside, other than their defaults."""
+    from ..._reading import last_step
+
+    if model is None:
+        return []
+    before, last = last_step(model)
+    found = []
+    for part in (*before, last):
+        if not hasattr(part, "get_params"):
+            continue
+        defaults = _defaults(type(part))
+        for name, value in sorted(part.get_params(deep=False).items()):
+            # The scale stands above, and the report itself tells it to the model.
+            if name != "classes" and name in defaults and not _same(value, defaults[name]):
+                found.append((f"{type(part).__name__}: {name}", _text(value)))
+    return found
+
+
+def _defaults(kind: type) -> dict[str, Any]:
+    import inspect
+
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+
+def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, np.ndarray) or isinstance(default, np.ndarray):
+        return np.array_equal(value, default)
+    try:
+        return bool(value is default or value == default)
+    except ValueError:
+        return False
+
+
+def _text(value: Any) -> str:
+    text = " ".join(str(value).split())
+    # Addresses of objects differ from run to run.
+    return "an object" if " at 0x" in text else text if len(text) <= 160 else text[:159] + "…"
+
+
+def _versions() -> list[tuple[str, str]]:
+    found = [("python", platform.python_version())]
+    for package in _PACKAGES:
+        try:
+            found.append((package, version(package)))
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _methods(facts: Facts) -> list[tuple[str, str]]:
+    found = []
+    if facts.board is not None:
+        sizes = facts.board.sizes
+        split = "" if sizes is None else f", {sizes[0]:,} rows to train and {sizes[1]:,} to test"
+        planned = facts.board.planned or max((r.n_folds for r in facts.board.rows), default=0)
+        found.append(
+            (
+                "Leaderboard",
+                f"Repeated stratified cross-validation, {count(planned, 'fold')}{split}; settings "
+                "are searched inside the training part only. Standard errors treat folds as "
+                "independent; the corrected resampled t-test does not.",
+            )
+        )
+    if facts.held_out is None:
+        return found
+    if facts.is_new:
+        found.append(("Predictions", "By the model as given, on rows that it has not seen."))
+    else:
+        found.append(
+            (
+                "Predictions",
+                f"Each row by a model fitted to the other folds, {facts.folds} stratified folds.",
+            )
+        )
+    found += [
+        ("Score, intervals, importance, single rows", f"On {facts.trial.how}."),
+        (
+            "Importance",
+            f"Rise of the mean cost over 5 shuffles of a column, at most {MOST_ROWS:,} rows.",
+        ),
+        (
+            "Effects",
+            "Partial dependence: some rows all get the same value, and predictions are averaged.",
+        ),
+        (
+            "Single rows",
+            "Shapley values against rows drawn from the table; they add up to the prediction.",
+        ),
+    ]
+    return found

@@ -1,0 +1,193 @@
+"""Models beside each other: the leaderboard and the critical-difference diagram."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ..content import (
+    Cell,
+    Column,
+    Figures,
+    Findings,
+    Section,
+    Table,
+    count,
+    figure_cell,
+    listed,
+    number,
+)
+from ..facts import Facts
+from ..figures import draw
+
+#: heading, words in a sentence, what it tells, whether less is better
+MEASURES = {
+    "cost": ("Cost", "mean cost", "mean cost of the predictions", True),
+    "mae": ("MAE, ranks", "mean absolute error", "mean absolute difference of ranks", True),
+    "zero_one": ("Wrong, %", "share of wrong labels", "share of rows with a wrong label", True),
+    "qwk": ("QWK", "quadratic weighted kappa", "1 is perfect agreement, 0 is chance", False),
+    "rps": ("RPS", "ranked probability score", "0 is perfect", True),
+}
+
+
+def verdict(board: Any) -> str:
+    """Which model is best, and whether others are told apart from it, in words."""
+    best, measure = board.best, board.measure
+    found = best.summary(measure)
+    unit = {"mae": " ranks", "zero_one": " %"}.get(measure, "")
+    text = (
+        f"{best.model} has the best {MEASURES[measure][1]}, {_with_error(found, measure)}{unit} "
+        f"(mean ± standard error over {count(found.n, 'fold')})"
+    )
+    if len(board.rows) == 1:
+        return text + "."
+    others, untested = list(board.undistinguished), board.untested
+    if len(untested) == len(board.rows) - 1:
+        return f"{text}; there are too few folds to tell the other models apart from it."
+    rest = f", and {count(len(untested), 'model')} had too few folds to say" if untested else ""
+    if not others:
+        which = "every other model that could be tested" if untested else "every other model"
+        return f"{text}; {which} is told apart from it at the 5 % level{rest}."
+    verb = "is" if len(others) == 1 else "are"
+    return f"{text}; {listed(others)} {verb} not told apart from it at the 5 % level{rest}."
+
+
+def compared(board: Any) -> str:
+    """How many models on how many folds, which need not be as many as were planned."""
+    least, most = (end(row.n_folds for row in board.rows) for end in (min, max))
+    models = count(len(board.rows), "model")
+    planned = max(board.planned, most)
+    if least == planned:
+        return f"{models} on the same {count(planned, 'fold')}"
+    done = f"{least}" if least == most else f"{least} to {most}"
+    return f"{models} on {done} of {planned} planned folds, the same ones as far as they go"
+
+
+def leaderboard(facts: Facts) -> Section | None:
+    """All models with their figures, to be sorted by any of them."""
+    board = facts.board
+    if board is None or not board.rows:
+        return None
+    scales = {measure: _limits(board, measure) for measure in board.measures}
+    rows = [_row(board, place, scales) for place in range(len(board.rows))]
+    columns = [Column("Model", number=False)]
+    columns += [_column(measure, board.measure) for measure in scales]
+    columns += [Column("Fit, s", about="mean seconds of one fit"), Column("Folds")]
+    columns += [Column("Settings", number=False, about="those that the search chose most often")]
+    if not any(row.usual_settings for row in board.rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    note = (
+        "Mean ± standard error over folds; the bar shows the same between the lowest and the "
+        "highest of all models. “Not told apart” marks models that the corrected resampled t-test "
+        "with Holm's correction does not tell apart from the best at the 5 % level."
+    )
+    note = " ".join([note, *(f"{listed(who)}: {what}" for what, who in board.notes.items())])
+    table = Table("Models, best first", columns, rows, sortable=True, note=note, style="board")
+    lead = (
+        f"{compared(board)}, best {MEASURES[board.measure][1]} first; a click on a heading sorts "
+        "by it."
+    )
+    parts: list[Any] = [table]
+    if board.failures:
+        items = [("medium", f"{model}: {why}") for model, why in board.failures.items()]
+        parts.append(Findings(items))
+    return Section("leaderboard", "Leaderboard", lead, parts)
+
+
+def critical_difference(facts: Facts) -> Section | None:
+    """Average ranks over folds with Nemenyi's critical difference."""
+    board = facts.board
+    if board is None or not board.rows:
+        return None
+    names, figures = board.scores()
+    if len(names) < 3 or len(figures) < 2:
+        return None
+    result = board.nemenyi()
+    from ...plots import CriticalDifferenceDisplay
+
+    display = CriticalDifferenceDisplay(result)
+    ranks = sorted(zip(result.average_ranks.tolist(), result.names, strict=True))
+    numbers = Table(
+        "Average rank of each model over folds",
+        [Column("Model", number=False), Column("Average rank")],
+        [[Cell(name), figure_cell(rank, 2)] for rank, name in ranks],
+    )
+    groups = len(result.groups)
+    lead = (
+        "Average place over folds, best on the right: models under one bar differ by less than "
+        f"{number(result.critical_difference, 2)} places. Folds share training rows, so take it as "
+        "a summary of places; the marks of the leaderboard are the test."
+    )
+    figure = draw(
+        "figure-critical-difference",
+        "Average ranks and the critical difference",
+        f"{ranks[0][1]} has the best average rank, {number(ranks[0][0], 2)}; "
+        f"{count(groups, 'bar')} join models that do not differ.",
+        lambda ax: display.plot(ax=ax),
+        size=display.size,
+        numbers=numbers,
+        wide=True,
+        bare=True,
+    )
+    return Section("critical-difference", "Critical difference", lead, [Figures([figure])])
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    """Settings in a line, without the names of the steps that they belong to."""
+    values = {
+        key.rpartition("__")[2]: f"{value:.4g}" if isinstance(value, float) else str(value)
+        for key, value in settings.items()
+    }
+    return ", ".join(f"{key} = {value}" for key, value in values.items())
+
+
+def _limits(board: Any, measure: str) -> tuple[float, float]:
+    """Lowest and highest end of mean ± standard error over all models."""
+    found = [row.summary(measure) for row in board.rows if measure in row.folds]
+    reach = [(s.mean, 0.0 if math.isnan(s.se) else s.se) for s in found if math.isfinite(s.mean)]
+    return min(mean - se for mean, se in reach), max(mean + se for mean, se in reach)
+
+
+def _column(measure: str, order: str) -> Column:
+    title, _, about, less = MEASURES[measure]
+    direction = "ascending" if less else "descending"
+    return Column(title, about=about, sorted=direction if measure == order else "")
+
+
+def _row(board: Any, place: int, scales: Mapping[str, tuple[float, float]]) -> list[Cell]:
+    row = board.rows[place]
+    marks = ("best",) if place == 0 else _marks(board, row.model)
+    done, planned = row.n_folds, max(board.planned, row.n_folds)
+    settings = _settings(row.usual_settings)
+    return [
+        Cell(row.model, key=row.model, marks=marks),
+        *(_figure(row, measure, *limits) for measure, limits in scales.items()),
+        figure_cell(row.fit_seconds, 2),
+        Cell(f"{done}" if done == planned else f"{done} of {planned}", key=done),
+        Cell(settings or "–", key=settings or None, kind="settings"),
+    ]
+
+
+def _marks(board: Any, model: str) -> tuple[str, ...]:
+    if model in board.untested:
+        return ("too few folds",)
+    return ("not told apart",) if model in board.undistinguished else ()
+
+
+def _figure(row: Any, measure: str, low: float, high: float) -> Cell:
+    found = row.summary(measure) if measure in row.folds else None
+    if found is None or not math.isfinite(found.mean):
+        return Cell("–")
+    error = 0.0 if math.isnan(found.se) else found.se
+    ends = (found.mean - error, found.mean, found.mean + error)
+    span = tuple((x - low) / (high - low) if high > low else 0.5 for x in ends)
+    return Cell(_with_error(found, measure), key=found.mean, span=span)
+
+
+def _with_error(found: Any, measure: str) -> str:
+    """Mean ± standard error."""
+    if measure == "zero_one":
+        error = "" if math.isnan(found.se) else f" ± {100 * found.se:.1f}"
+        return f"{100 * found.mean:.1f}{error}"
+    return number(found.mean) + ("" if math.isnan(found.se) else f" ± {number(found.se)}")

@@ -1,0 +1,110 @@
+"""What the table is like, and what in it should give pause."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...inspection.words import shown_value
+from ..content import (
+    Cell,
+    Column,
+    Findings,
+    Section,
+    Table,
+    Text,
+    count,
+    figure_cell,
+    percent,
+    percent_cell,
+    short,
+)
+from ..facts import Facts
+
+_MOST_COLUMNS, _MOST_FINDINGS = 60, 20
+
+
+def data(facts: Facts) -> Section | None:
+    """Classes, columns and warnings."""
+    profile = facts.profile
+    if profile is None:
+        return None
+    n = len(profile.warnings)
+    size = f"{count(profile.rows, 'row')} with {count(len(profile.columns), 'column')}"
+    serious = sum(found.severity == "high" for found in profile.warnings)
+    lead = f"{size} and {count(len(profile.class_counts), 'class', 'classes')}; " + (
+        "nothing in them gives pause."
+        if not n
+        else f"{count(n, 'finding')} to look at"
+        + (f", {serious} of them serious." if serious else ".")
+    )
+    parts: list[Any] = []
+    if n:
+        shown = profile.warnings[:_MOST_FINDINGS]
+        items = [(found.severity, found.text) for found in shown]
+        if n > len(shown):
+            items.append(("low", f"And {count(n - len(shown), 'finding')} more of less weight."))
+        parts.append(Findings(items))
+    parts += [_classes(profile), _columns(profile)]
+    if len(profile.columns) > _MOST_COLUMNS:
+        parts.append(Text(f"{len(profile.columns) - _MOST_COLUMNS} more columns are not shown."))
+    return Section("data", "Data", lead, parts)
+
+
+def _classes(profile: Any) -> Table:
+    top = max(profile.class_counts.values()) or 1
+    rows = [
+        [
+            Cell(str(label)),
+            Cell(f"{n:,}", key=n, share=n / top),
+            percent_cell(n / profile.rows, 1),
+        ]
+        for label, n in profile.class_counts.items()
+    ]
+    columns = [Column("Class, lowest first", number=False), Column("Rows"), Column("Share")]
+    return Table("Rows by class", columns, rows, style="compact")
+
+
+def _columns(profile: Any) -> Table:
+    rows = [
+        [
+            Cell(column.name, key=column.name),
+            Cell(column.kind, key=column.kind),
+            Cell(_missing(column.missing, profile.rows), key=column.missing),
+            Cell(f"{column.distinct:,}", key=column.distinct),
+            Cell(_values(column), kind="settings"),
+            figure_cell(column.concordance, 2),
+        ]
+        for column in profile.columns[:_MOST_COLUMNS]
+    ]
+    columns = [
+        Column("Column", number=False),
+        Column("Kind", number=False),
+        Column("Missing"),
+        Column("Distinct"),
+        Column("Values", number=False),
+        Column("Orders labels", about="share of pairs in the right order by this column alone"),
+    ]
+    note = (
+        "“Orders labels” is the share of pairs of rows with different labels that the column alone "
+        "puts in the right order: 0.5 is useless, close to 1 may be a leak."
+    )
+    return Table("Columns", columns, rows, sortable=True, note=note)
+
+
+def _missing(missing: int, rows: int) -> str:
+    return "0" if not missing else f"{missing:,} ({percent(missing / rows)})"
+
+
+def _values(column: Any) -> str:
+    if column.levels:
+        shown = ", ".join(f"{shown_value(level)} ({n:,})" for level, n in column.levels[:4])
+        rest = column.distinct - min(len(column.levels), 4)
+        return shown + (f" and {rest:,} more" if rest > 0 else "")
+    if column.minimum is None:
+        return "–"
+    ends = [_shown(value) for value in (column.minimum, column.median, column.maximum)]
+    return f"{ends[0]} to {ends[2]}, median {ends[1]}"
+
+
+def _shown(value: Any) -> str:
+    return short(value) if isinstance(value, int | float) else shown_value(value)

@@ -1,0 +1,256 @@
+"""What the model makes of its inputs: importance, effects, rules, single rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..._rule_text import by_importance
+from ...inspection.words import shown_value
+from ..content import (
+    Cell,
+    Column,
+    Figures,
+    RowCard,
+    RowCards,
+    Section,
+    Sentences,
+    Table,
+    Term,
+    count,
+    figure_cell,
+    number,
+    percent,
+    short,
+)
+from ..facts import MOST_ROWS, Facts
+from ..figures import WIDTH, draw
+
+_MOST_INPUTS, _MOST_EFFECTS, _MOST_RULES = 15, 6, 12
+_MOST_WRONG, _MOST_CLASSES, _MOST_TERMS = 3, 6, 6
+_EFFECT_ROWS, _POINTS = 200, 16
+#: terms below this share of the largest are not shown
+_SLIGHT = 0.02
+
+
+def importance(facts: Facts) -> Section | None:
+    """Rise of the mean cost when a column is shuffled."""
+    if facts.trial is None:
+        return None
+    from ...plots import ImportanceDisplay
+
+    found = facts.importance
+    order = found.order
+    display = ImportanceDisplay(found, most=_MOST_INPUTS)
+    top = max(float(found.mean.max()), 1e-12)
+    rows = [
+        [
+            Cell(found.features[j], key=found.features[j]),
+            figure_cell(found.mean[j], 4, share=float(min(max(found.mean[j] / top, 0.0), 1.0))),
+            figure_cell(found.sd[j], 4),
+        ]
+        for j in order
+    ]
+    columns = [
+        Column("Column", number=False),
+        Column("Rise", about="rise of the mean cost", sorted="descending"),
+        Column("s.d.", about="standard deviation over the shuffles"),
+    ]
+    table = Table("Every column, the most important first", columns, rows, sortable=True)
+    figure = draw(
+        "figure-importance",
+        "Rise of the mean cost when a column is shuffled",
+        f"{found.features[order[0]]} matters most.",
+        lambda ax: display.plot(ax=ax),
+        size=(WIDTH, display.size[1]),
+        numbers=table,
+    )
+    useful = int(np.sum(found.mean > 2.0 * np.nan_to_num(found.sd) + 1e-12))
+    lead = (
+        f"Shuffling {found.features[order[0]]} costs most: the mean cost ({facts.cost_words}) "
+        f"rises from {number(found.baseline)} by {number(found.mean[order[0]])}; "
+        f"{useful} of {count(len(order), 'column')} matter by more than two standard deviations."
+    )
+    return Section("importance", "Importance", lead, [Figures([figure])])
+
+
+def effects(facts: Facts) -> Section | None:
+    """Partial dependence on the most important columns."""
+    if facts.trial is None:
+        return None
+    from ...inspection import feature_effects
+
+    wanted = [int(j) for j in facts.importance.order[:_MOST_EFFECTS]]
+    rows = facts.some_rows(np.arange(facts.n_rows), MOST_ROWS)
+    found = feature_effects(
+        facts.model,
+        facts.inputs(rows),
+        features=_varying(facts, wanted, rows),
+        n_points=_POINTS,
+        max_rows=_EFFECT_ROWS,
+        random_state=facts.random_state,
+        classes=facts.scale.classes,
+        kinds=facts.kinds,
+    )
+    if not found:
+        return None
+    figures = [_effect(place, effect) for place, effect in enumerate(found)]
+    widest = max(found, key=lambda effect: np.ptp(effect.expected_rank))
+    lead = (
+        f"How the mean prediction moves with one input while the others stay; {widest.feature} "
+        f"moves it most, by {number(float(np.ptp(widest.expected_rank)), 2)} {_unit(widest)}."
+    )
+    return Section("effects", "Feature effects", lead, [Figures(figures)])
+
+
+def _varying(facts: Facts, wanted: list[int], rows: Any) -> list[int]:
+    """Those of the columns that have more than one value among the rows."""
+    from ...inspection.columns import read_feature
+    from ...inspection.table import Table as Inputs
+
+    table = Inputs(facts.inputs(rows), facts.kinds)
+    names = table.names
+    read = {j: read_feature(names[j], table.column(j), table.kinds.get(names[j])) for j in wanted}
+    return [j for j, one in read.items() if len(np.unique(one.numbers[one.present])) > 1]
+
+
+def _unit(effect: Any) -> str:
+    return "ranks" if getattr(effect, "unit", "ranks") == "ranks" else "units of the score"
+
+
+def _effect(place: int, effect: Any) -> Any:
+    from ...plots import EffectDisplay
+
+    words = [_shown(value) for value in effect.values]
+    display = EffectDisplay(replace(effect, values=words) if effect.kind == "category" else effect)
+    rows = [
+        [Cell(word), figure_cell(float(rank))]
+        for word, rank in zip(words, effect.expected_rank, strict=True)
+    ]
+    title = "Expected rank" if _unit(effect) == "ranks" else "Mean score"
+    return draw(
+        f"figure-effect-{place}",
+        effect.feature,
+        f"{title} from {number(float(min(effect.expected_rank)), 2)} to "
+        f"{number(float(max(effect.expected_rank)), 2)} as {effect.feature} changes.",
+        lambda ax: display.plot(ax=ax),
+        size=(WIDTH, 2.4),
+        numbers=Table(
+            f"{title} by {effect.feature}",
+            [Column(effect.feature, number=False), Column(title)],
+            rows,
+        ),
+    )
+
+
+def rules(facts: Facts) -> Section | None:
+    """The most important rules in sentences."""
+    if facts.model is None or not facts.has_rows:
+        return None
+    from ...inspection.raw_rules import raw_rules
+
+    table = facts.response.table(facts.X)
+    words = raw_rules(facts.model, facts.response.classes, table)
+    if words is None or not words.last.rules_:
+        return None
+    ordered = by_importance(words.last.rules_)
+    total = sum(rule.importance for rule in ordered) or 1.0
+    items = [
+        (
+            f"If {rule.text()}, {rule.effect}.",
+            f"covers {percent(rule.coverage, 1)} of rows, "
+            f"{percent(rule.importance / total, 1)} of all importance",
+        )
+        for rule in map(words.retold, ordered[:_MOST_RULES])
+    ]
+    lead = (
+        f"The {len(items)} most important of {count(len(ordered), 'rule')}: a row's score is the "
+        "sum of what the rules it satisfies add."
+    )
+    return Section("rules", "Rules", lead, [Sentences(items)])
+
+
+def rows(facts: Facts) -> Section | None:
+    """Explanations of the worst predictions and of a typical row of each class."""
+    if facts.held_out is None or facts.trial is None:
+        return None
+    wrong, typical = _most_wrong(facts), _most_typical(facts)
+    chosen = [*wrong, *typical]
+    if not chosen:
+        return None
+    from ...inspection import explain_rows
+
+    found = explain_rows(
+        facts.trial.model,
+        facts.inputs(np.asarray(chosen)),
+        facts.inputs(facts.some_rows(np.arange(facts.n_rows), MOST_ROWS)),
+        n_draws=200,
+        random_state=facts.random_state,
+        classes=facts.scale.classes,
+        kinds=facts.kinds,
+    )
+    cards = [_card(facts, i, why) for i, why in zip(chosen, found, strict=True)]
+    parts = []
+    if wrong:
+        parts.append(RowCards("Most wrong", cards[: len(wrong)]))
+    if typical:
+        parts.append(RowCards("Most typical of their class", cards[len(wrong) :]))
+    lead = (
+        "What each input adds to a row's prediction beside the average row: orange raises it, blue "
+        f"lowers it. Rows are counted from 1 and come from {facts.trial.how}."
+    )
+    return Section("rows", "Single rows", lead, parts)
+
+
+def _surprise(facts: Facts) -> Any:
+    """How far off predictions are: cost, and among equals how improbable the truth was."""
+    cost = facts.cost_matrix[facts.codes, facts.held_out.codes]
+    p = facts.held_out.probabilities
+    if p is None:
+        return cost, np.zeros(len(cost))
+    return cost, 1.0 - p[np.arange(len(cost)), facts.codes]
+
+
+def _most_wrong(facts: Facts) -> list[int]:
+    cost, surprise = (part[facts.trial.rows] for part in _surprise(facts))
+    order = np.lexsort((-surprise, -cost))
+    return [int(facts.trial.rows[i]) for i in order[:_MOST_WRONG] if cost[i] > 0]
+
+
+def _most_typical(facts: Facts) -> list[int]:
+    """For some classes, the row of the class that is predicted right with most certainty."""
+    cost, surprise = (part[facts.trial.rows] for part in _surprise(facts))
+    truth = facts.codes[facts.trial.rows]
+    found = []
+    for k in range(len(facts.labels)):
+        own = np.flatnonzero((truth == k) & (cost == 0))
+        if len(own):
+            found.append(int(facts.trial.rows[own[np.argmin(surprise[own])]]))
+    if len(found) <= _MOST_CLASSES:
+        return found
+    return [found[i] for i in np.linspace(0, len(found) - 1, _MOST_CLASSES).round().astype(int)]
+
+
+def _card(facts: Facts, row: int, why: Any) -> RowCard:
+    terms = sorted(why.terms, key=lambda term: -abs(term[2]))
+    longest = max((abs(term[2]) for term in terms), default=0.0) or 1.0
+    shown = [
+        Term(str(feature), _shown(value), _signed(amount), abs(amount) / longest, amount > 0)
+        for feature, value, amount in terms[:_MOST_TERMS]
+        if abs(amount) > _SLIGHT * longest
+    ]
+    truth = facts.labels[facts.codes[row]]
+    title = f"Row {row + 1:,}: true {truth}, predicted {why.prediction}"
+    return RowCard(title, why.sentence(0), shown, why.rules[:3])
+
+
+def _shown(value: Any) -> str:
+    """A value as a reader would write it."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return short(float(value)) if is_number and np.isfinite(value) else shown_value(value)
+
+
+def _signed(amount: float) -> str:
+    return ("+" if amount > 0 else "") + number(float(amount), 2)

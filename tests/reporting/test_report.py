@@ -1,0 +1,503 @@
+"""What reports hold, for every kind of subject, and what they refuse."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from reporting.pages import COLUMNS, LABELS, NASTY, board, full_page, hotels, pipeline, table
+
+from echelon import AdaBoostOR, ProportionalOdds, RankRules, RankSVM
+from echelon.conformal import ConformalOrdinal
+from echelon.datasets import load_esl
+from echelon.metrics import mean_absolute_rank_error
+from echelon.model_selection.leaderboard import Leaderboard, LeaderboardRow
+from echelon.reporting import report
+
+pytest.importorskip("jinja2", reason="reports need jinja2")
+pytest.importorskip("matplotlib", reason="reports need matplotlib")
+
+_VOID = {"meta", "br", "img", "input", "hr", "link"}
+
+
+class Reader(HTMLParser):
+    """Checks that tags are balanced, and keeps elements, text and ids."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.texts, self.ids = [], [], [], []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes), tuple(self.open)))
+        self.ids += [value for key, value in attributes if key == "id"]
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes), tuple(self.open)))
+        self.ids += [value for key, value in attributes if key == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-1:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if "script" not in self.open and "style" not in self.open:
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, tag):
+        return [attributes for found, attributes, _ in self.elements if found == tag]
+
+
+@pytest.fixture(scope="module")
+def page():
+    return full_page()
+
+
+@pytest.fixture(scope="module")
+def read(page):
+    return Reader(page.html)
+
+
+def test_a_model_with_a_leaderboard_has_all_its_sections(page, read):
+    assert page.left_out == {}
+    assert list(page.sections) == [
+        "summary",
+        "data",
+        "leaderboard",
+        "critical-difference",
+        "confusion",
+        "by-class",
+        "latent",
+        "calibration",
+        "importance",
+        "effects",
+        "rows",
+        "learning",
+        "rounds",
+        "appendix",
+    ]
+    assert set(page.sections) <= set(read.ids)
+    leads = [a for tag, a, _ in read.elements if tag == "p" and a.get("class") == "lead"]
+    assert len(leads) == len(page.sections)
+
+
+def test_tags_are_balanced_and_ids_are_unique(read):
+    assert len(read.ids) == len(set(read.ids))
+    known = set(read.ids)
+    for _, attributes, _ in read.elements:
+        for key in ("href", "aria-labelledby", "aria-describedby"):
+            target = attributes.get(key)
+            if target is not None:
+                assert target.removeprefix("#") in known
+
+
+def test_references_inside_pictures_lead_somewhere(page, read):
+    wanted = set(re.findall(r"url\(#([^)]+)\)", page.html))
+    assert wanted
+    assert wanted <= set(read.ids)
+
+
+def test_nothing_is_loaded_from_anywhere(page, read):
+    assert "http:" not in page.html
+    assert "https:" not in page.html
+    assert "@import" not in page.html
+    assert "url(" not in re.sub(r"url\(#[^)]+\)", "", page.html)
+    assert not read.all("link")
+    assert not read.all("img")
+    assert read.all("script") == [{}]
+
+
+def test_the_policy_allows_only_the_script_of_the_page(page, read):
+    import base64
+    import hashlib
+
+    policy = next(a["content"] for a in read.all("meta") if "http-equiv" in a)
+    script = page.html.split("<script>")[1].split("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert "default-src 'none'" in policy
+    assert f"script-src 'sha256-{digest}'" in policy
+
+
+def test_texts_of_users_are_only_texts(page, read):
+    assert NASTY not in page.html
+    assert "<img" not in page.html
+    assert "<b>up" not in page.html
+    assert "<em>" not in page.html
+    assert "onerror" not in {key for _, attributes, _ in read.elements for key in attributes}
+    for name in (*LABELS, *COLUMNS, "<em>verdict</em>"):
+        assert " ".join(name.split()) in read.text
+
+
+def test_texts_in_pictures_are_texts_in_the_fonts_and_inks_of_the_page(read):
+    texts = [a for tag, a, path in read.elements if tag == "text" and "svg" in path]
+    assert len(texts) > 50
+    for attributes in texts:
+        assert "DejaVu" not in attributes.get("style", "")
+        assert "var(--sans)" in attributes["style"]
+    drawn = " ".join(a.get("style", "") for tag, a, path in read.elements if "svg" in path)
+    mixed = re.sub(r"color-mix\([^)]*\)\)", "", re.sub(r"var\(--keep\)", "", drawn))
+    assert "var(--ink)" in drawn
+    assert "#262626" not in mixed and "#d9d9d9" not in mixed
+
+
+def test_every_picture_has_a_name_a_description_and_its_numbers(page, read):
+    figures = [a["id"] for a in read.all("figure")]
+    assert len(figures) >= 8
+    for svg in read.all("svg"):
+        assert svg["role"] == "img"
+        assert svg["aria-labelledby"] in read.ids and svg["aria-describedby"] in read.ids
+    for figure in page.html.split("<figure")[1:]:
+        assert "<details" in figure.split("</figure>")[0]
+
+
+def test_the_same_input_gives_the_same_page():
+    X, y = table(60)
+    wanted = ["summary", "latent", "effects", "rows"]
+    first, second = (
+        report(pipeline(), X, y, sections=wanted, random_state=3).html for _ in range(2)
+    )
+    assert first == second
+
+
+def test_headings_of_sortable_tables_say_what_they_are_sorted_by(page):
+    head = page.html.split('id="leaderboard"')[1].split("</thead>")[0]
+    assert re.search(r'aria-sort="ascending"[^>]*>MAE', head)
+    assert head.count("aria-sort") == 1
+
+
+def test_the_leaderboard_tells_folds_settings_and_models_close_to_the_best(page):
+    part = page.html.split('id="leaderboard"')[1].split("</section>")[0]
+    rows = [row.split("</tr>")[0] for row in part.split("<tbody>")[1].split("<tr>")[1:]]
+    assert [">delta" in rows[0], ">alpha" in rows[1]] == [True, True]
+    assert ">best<" in rows[0] and ">not told apart<" in rows[1]
+    assert "not told apart" not in rows[3]
+    assert "7 of 10" in rows[2]
+    assert "C = 0.1" in rows[1]
+    text = Reader(part[part.index("<p") :]).text
+    assert f"{board().best.mean('mae'):.3f} ±" in text
+
+
+def test_figures_of_the_summary_are_those_of_the_held_out_predictions():
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    half = np.arange(len(y)) % 2 == 0
+    model = ProportionalOdds(alpha=1.0).fit(X[half], y[half])
+    page = report(model, X[~half], y[~half], cv="prefit", sections=["summary", "confusion"])
+    error = mean_absolute_rank_error(y[~half], model.predict(X[~half]))
+    right = np.mean(model.predict(X[~half]) == y[~half])
+    text = Reader(page.html).text
+    assert f"{error:.3f} ranks" in text
+    assert f"{100 * right:.1f} %" in text
+    counts = [
+        int(cell.replace(",", ""))
+        for cell in re.findall(r'style="--heat:[\d.]+">([\d,]+)<', page.html)
+    ]
+    table_of_counts = np.array(counts).reshape(len(model.classes_), -1)
+    assert table_of_counts.sum() == (~half).sum()
+    assert table_of_counts.trace() == np.sum(model.predict(X[~half]) == y[~half])
+
+
+def test_new_rows_are_judged_without_fitting_again():
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    model = ProportionalOdds(alpha=1.0).fit(X[:300], y[:300])
+    page = report(model, X[300:], y[300:], cv="prefit")
+    assert page.left_out == {}
+    assert "learning" not in page.sections
+    assert "latent" in page.sections
+    assert "out-of-fold" not in page.html
+
+
+def test_a_leaderboard_alone_has_no_sections_about_rows():
+    page = report(board())
+    assert list(page.sections) == ["summary", "leaderboard", "critical-difference", "appendix"]
+    assert page.left_out == {}
+
+
+def test_a_leaderboard_with_rows_describes_its_best_model():
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    found = board()
+    rows = [
+        type(row)(
+            "LinearSVOR" if i == 0 else row.model, row.folds, row.fit_seconds, ({"model__C": 0.01},)
+        )
+        for i, row in enumerate(found.rows)
+    ]
+    page = report(
+        type(found).of(rows, sizes=(144, 16), planned=10),
+        X,
+        y,
+        sections=["summary", "leaderboard", "confusion"],
+    )
+    assert list(page.sections) == ["summary", "leaderboard", "confusion", "appendix"]
+    text = Reader(page.html).text
+    assert "Figures below are of LinearSVOR" in text
+    assert "LinearSVOR: C 0.01" in text
+
+
+def test_a_leaderboard_of_unknown_models_with_rows_describes_the_rows():
+    page = report(board(), *load_esl(return_X_y=True, as_frame=True))
+    assert page.left_out == {}
+    assert list(page.sections) == [
+        "summary",
+        "data",
+        "leaderboard",
+        "critical-difference",
+        "appendix",
+    ]
+
+
+def test_more_classes_than_a_table_can_hold_become_a_picture():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = np.clip(np.round(15 + 6 * X[:, 0]), 0, 29).astype(int)
+    page = report(ProportionalOdds(alpha=1.0), X, y, classes=range(30), sections=["confusion"])
+    assert page.left_out == {}
+    assert "figure-confusion" in page.html
+    assert 'class="heat"' not in page.html
+
+
+def test_models_without_probabilities_have_no_calibration():
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    from sklearn.linear_model import Ridge
+
+    from echelon import RoundedRegressor
+
+    page = report(RoundedRegressor(Ridge()), X[:150], y[:150])
+    assert page.left_out == {}
+    assert "calibration" not in page.sections
+    assert "intervals" not in page.sections
+    assert "rows" in page.sections
+
+
+def test_rules_are_sentences():
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    page = report(RankRules(20, random_state=0), X[:200], y[:200], sections=["rules"])
+    assert page.left_out == {}
+    rules = page.html.split('class="sentences"')[1].split("</ol>")[0]
+    assert len(re.findall(r"<li>If .+?, the score (?:rises|falls) by ", rules)) == 12
+
+
+def text_of(page, key):
+    """Text of one section."""
+    part = page.html.split(f'<section id="{key}"')[1].split("</section>")[0]
+    return Reader(part[part.index("<h2") :]).text
+
+
+def test_columns_of_a_labelled_table_are_what_they_were():
+    rows = hotels()
+    row = LeaderboardRow("RankRules", {"mae": [0.4, 0.5]}, 0.1, ({"model__n_rules": 20},))
+    page = report(Leaderboard.of([row]), rows, sections=["data", "effects", "rules", "rows"])
+    assert page.left_out == {}
+    assert page.title == "Comparison of models for verdict"
+    data, effects, rules, cards = map(text_of, [page] * 4, ("data", "effects", "rules", "rows"))
+    assert re.search(r"wifi boolean 0 2 (yes|no) \(\d+\), (yes|no) \(\d+\)", data)
+    assert re.search(r"opened date 0 \d+ 20\d\d-\d\d-\d\d to 20\d\d", data)
+    assert re.search(r"Expected rank by wifi wifi Expected rank no \d\.\d+ yes \d", effects)
+    assert re.search(r"by opened opened Expected rank 2010-\d\d-\d\d \d\.\d+ 201", effects)
+    assert re.search(r"wifi (yes|no) [+−]", cards) and re.search(r"opened 20\d\d-", cards)
+    # Prepared columns are scaled and encoded; sentences are of the table's own values.
+    assert re.search(r"opened is at (most|least) 20\d\d-\d\d-\d\d", rules)
+    assert set(re.findall(r"stars is at (?:most|least) (\S+?)[ ,]", rules)) <= set("12345")
+    assert re.search(r"town is (not )?(Oslo|Rio)", rules)
+    assert "town_" not in rules
+    pictures = page.html.split('id="effects"')[1].split("</section>")[0]
+    assert re.search(r"<text[^>]*>no</text>", pictures) and "True" not in pictures
+
+
+def test_a_labelled_table_gives_way_to_what_is_stated():
+    rows = hotels(60)
+    page = report(
+        ProportionalOdds(alpha=1.0),
+        type(rows)(rows.X[["stars"]], rows.y, rows.classes, rows.target, rows.schema),
+        target="grade",
+        sections=["confusion"],
+    )
+    assert page.title == "ProportionalOdds for grade"
+    assert re.findall(r'<th scope="row" class="">(\w+)', page.html) == ["poor", "fair", "good"]
+
+
+def test_a_learning_curve_that_would_take_long_is_left_out_unless_asked_for(monkeypatch):
+    from echelon.reporting.sections import training
+
+    monkeypatch.setattr(training, "_MOST_SECONDS", -1.0)
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    rows = X[:80], y[:80]
+    everything = report(ProportionalOdds(alpha=1.0), *rows)
+    assert "learning" not in everything.sections
+    assert list(everything.left_out) == ["learning"]
+    assert "curve needs 12 of them" in text_of(everything, "appendix")
+    asked = report(ProportionalOdds(alpha=1.0), *rows, sections=["learning"])
+    assert asked.left_out == {} and "learning" in asked.sections
+
+
+@pytest.mark.parametrize(
+    ("folds", "planned", "words"),
+    [
+        ([3, 3], 3, "2 models on the same 3 folds"),
+        ([3], 0, "1 model on the same 3 folds"),
+        ([1, 5, 2], 10, "3 models on 1 to 5 of 10 planned folds, the same ones as"),
+        ([2, 2], 10, "2 models on 2 of 10 planned folds"),
+    ],
+)
+def test_the_number_of_folds_is_told_as_it_is(folds, planned, words):
+    rows = [
+        LeaderboardRow(f"m{i}", {"mae": [0.5] * n + [np.nan] * (10 - n)}, 0.1)
+        for i, n in enumerate(folds)
+    ]
+    page = report(Leaderboard.of(rows, planned=planned))
+    assert words in text_of(page, "summary")
+    assert words in text_of(page, "leaderboard")
+
+
+def test_a_note_on_several_models_is_told_once():
+    rows = [
+        LeaderboardRow(name, {"mae": [0.5, 0.6]}, 0.1, note=note)
+        for name, note in (("a", "No time."), ("b", ""), ("c", "No time."), ("<i>", "Odd."))
+    ]
+    page = report(Leaderboard.of(rows, planned=2))
+    text = text_of(page, "leaderboard")
+    assert text.count("No time.") == 1
+    assert "a and c: No time." in text and "<i>: Odd." in text
+
+
+def test_one_fold_tells_nothing_apart():
+    rows = [LeaderboardRow(name, {"mae": [mae]}, 0.1) for name, mae in (("a", 0.1), ("b", 0.9))]
+    text = text_of(report(Leaderboard.of(rows, sizes=(8, 2), planned=5)), "summary")
+    assert "too few folds to tell the other models apart" in text
+
+
+def test_names_of_models_with_dollars_are_no_formulas(page):
+    diagram = page.html.split('id="critical-difference"')[1].split("</section>")[0]
+    assert re.search(r"<text[^>]*>\s*beta \$x_\{\$", diagram)
+    assert "\\$" not in page.html
+
+
+def test_ensembles_show_their_rounds():
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    model = AdaBoostOR(n_estimators=20, random_state=0)
+    page = report(model, X[:200], y[:200], sections=["rounds"])
+    assert page.left_out == {}
+    assert "figure-boosting" in page.html and "figure-margins" in page.html
+
+
+def test_intervals_show_coverage_and_width():
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    half = np.arange(len(y)) % 2 == 0
+    model = ConformalOrdinal(ProportionalOdds(alpha=1.0), 0.8, random_state=0)
+    model.fit(X[half], y[half])
+    page = report(model, X[~half], y[~half], cv="prefit", sections=["intervals"])
+    assert page.left_out == {}
+    low, high = model.predict_interval_codes(X[~half])
+    truth = np.searchsorted(model.classes_, y[~half])
+    covered = np.mean((low <= truth) & (truth <= high))
+    text = Reader(page.html).text
+    assert f"{100 * covered:.1f} % of the true labels lie in their interval" in text
+    assert "80 % were promised" in text
+    assert f"{np.mean(high - low + 1):.2f} labels" in text
+
+
+def test_a_trained_model_is_described_with_and_without_rows():
+    trained = pytest.importorskip("echelon.trained")
+    from echelon.tables import labelled_table
+
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    rows = labelled_table(X.assign(grade=y), "grade", None)
+    model = trained.train(rows, "ProportionalOdds logit", evaluate=False)
+    model.metrics = {"mae": 0.345, "mae_se": 0.01}
+    alone = report(model)
+    assert list(alone.sections) == ["summary", "appendix"]
+    assert "0.345" in Reader(alone.html).text
+    page = report(model, rows.X, rows.y, sections=["summary", "intervals", "importance"])
+    assert page.left_out == {}
+    assert list(page.sections) == ["summary", "intervals", "importance", "appendix"]
+    assert "grade" in page.title
+
+
+def test_two_classes_and_arrays_and_a_cost_matrix_will_do():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] + rng.normal(size=80) > 0).astype(int)
+    page = report(ProportionalOdds(alpha=1.0), X, y, cost=[[0, 5], [1, 0]])
+    assert page.left_out == {}
+    assert "the given cost matrix" in page.html
+    assert "x0" in page.html
+
+
+def test_dates_missing_values_and_a_rare_class_will_do():
+    X, y = table(90, seed=2)
+    codes = y.cat.codes.to_numpy().copy()
+    codes[:2], codes[2:][codes[2:] == 3] = 3, 2
+    X["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(90), unit="D")
+    X.iloc[::7, 0] = np.nan
+    X.iloc[::9, 3] = None
+    row = LeaderboardRow("ProportionalOdds logit", {"mae": [0.4, 0.5]}, 0.1)
+    labels = np.asarray(LABELS, dtype=object)[codes]
+    page = report(Leaderboard.of([row]), X, labels, classes=LABELS)
+    assert page.left_out == {}
+    assert "2024-01-01 to 2024-03-30" in page.html
+    assert "missing" in page.html
+
+
+def test_a_section_that_fails_is_named_and_the_others_stand(monkeypatch):
+    from echelon.reporting import sections
+
+    def broken(facts):
+        raise RuntimeError("no <b>ink</b>")
+
+    monkeypatch.setitem(sections.SECTIONS, "latent", broken)
+    page = report(ProportionalOdds(), *load_esl(return_X_y=True), sections=["latent", "confusion"])
+    assert page.left_out == {"latent": "RuntimeError: no <b>ink</b>"}
+    assert list(page.sections) == ["confusion", "appendix"]
+    assert "no <b>ink</b>" in Reader(page.html).text
+
+
+def test_pages_are_written_whole(tmp_path):
+    page = report(board(), path=tmp_path / "new" / "page.html")
+    written = (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
+    assert written == page.html
+    assert written.startswith("<!doctype html>")
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["page.html"]
+
+
+def test_notebooks_get_a_frame_that_holds_the_page():
+    page = report(board())
+    frame = Reader(page._repr_html_())
+    ((tag, attributes, _),) = frame.elements
+    assert tag == "iframe"
+    assert attributes["srcdoc"] == page.html
+    assert "allow-same-origin" not in attributes["sandbox"]
+    assert "leaderboard" in repr(page)
+
+
+def test_progress_is_told_section_by_section():
+    told = []
+    report(board(), on_section=told.append, sections=["leaderboard", "summary"])
+    assert told == ["summary", "leaderboard"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([1, 2],), {}, "subject must be"),
+        ((ProportionalOdds(),), {}, "X and y must be given with an estimator"),
+        ((ProportionalOdds(), [[1.0]]), {}, "X and y must be given together"),
+        ((ProportionalOdds(), [[0.0], [1.0]], [1, 2]), {"cv": 1}, "cv must be"),
+        ((ProportionalOdds(), [[0.0], [1.0]], [1, 2]), {"cv": "prefit"}, "cv must be"),
+        ((ProportionalOdds(), [[0.0], [1.0]], [1, 2, 2]), {}, "as many rows"),
+        ((ProportionalOdds(), [[0.0], [1.0]], [1, 2]), {"cost": "odd"}, "cost must be"),
+        ((ProportionalOdds(), [[0.0], [1.0]], [1, 2]), {"sections": ["x"]}, "sections must be"),
+        ((RankSVM(), [[0.0], [1.0]], [1, 2]), {}, "is a ranker"),
+        ((board(),), {"cv": "prefit"}, "cv must be"),
+    ],
+)
+def test_what_cannot_be_described_is_refused_in_a_sentence(arguments, options, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        report(*arguments, **options)
