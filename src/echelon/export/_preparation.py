@@ -1,0 +1,277 @@
+"""Transformers before a model: imputing, scaling, encoding, choosing columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from ._columns import MISSING_TEXT, NUMBER, TEXT, Columns, number_positions, text_positions
+from ._graph import Value, in_double
+from ._registry import KINDS, TRANSFORMERS, ExportError, convert_transformer, registered
+
+_NOTHING = -1
+
+
+def input_kinds(step: Any, width: int) -> list[str]:
+    """Which input columns of a fitted object are texts."""
+    reader = KINDS.get(type(step))
+    return [NUMBER] * width if reader is None else reader(step, width)
+
+
+@registered(TRANSFORMERS, Pipeline)
+def pipeline(transformer: Any, columns: Columns) -> Columns:
+    """One transformer after another."""
+    for _, step in transformer.steps:
+        if not _is_nothing(step):
+            columns = convert_transformer(step, columns)
+    return columns
+
+
+@registered(KINDS, Pipeline)
+def pipeline_kinds(transformer: Any, width: int) -> list[str]:
+    """What the first step that does anything reads."""
+    first = next((step for _, step in transformer.steps if not _is_nothing(step)), None)
+    return input_kinds(first, width)
+
+
+@registered(TRANSFORMERS, ColumnTransformer)
+def column_transformer(transformer: Any, columns: Columns) -> Columns:
+    """Some columns to each transformer, and what they give side by side."""
+    parts = []
+    for step, chosen in _parts(transformer):
+        part = columns.take(chosen)
+        parts.append(part if _is_nothing(step) else convert_transformer(step, part))
+    return Columns.joined(columns.graph, parts)
+
+
+@registered(KINDS, ColumnTransformer)
+def column_transformer_kinds(transformer: Any, width: int) -> list[str]:
+    """What each transformer reads."""
+    kinds = [NUMBER] * width
+    for step, chosen in _parts(transformer):
+        for j, kind in zip(chosen, input_kinds(step, len(chosen)), strict=True):
+            if kind == TEXT:
+                kinds[j] = TEXT
+    return kinds
+
+
+def _parts(transformer: Any) -> list[tuple[Any, list[int]]]:
+    names = list(getattr(transformer, "feature_names_in_", ()))
+    width = transformer.n_features_in_
+    found = []
+    for _, step, columns in transformer.transformers_:
+        with warnings.catch_warnings():
+            # scikit-learn 1.6 warns that the rest will be named, not counted; either is read.
+            warnings.simplefilter("ignore", FutureWarning)
+            chosen = _indices(columns, names, width)
+        if chosen and not (isinstance(step, str) and step == "drop"):
+            found.append((step, chosen))
+    return found
+
+
+def _indices(columns: Any, names: list[str], width: int) -> list[int]:
+    if isinstance(columns, str | int | np.integer):
+        columns = [columns]
+    if isinstance(columns, slice):
+        ends = [names.index(end) if isinstance(end, str) else end for end in _ends(columns)]
+        # A slice of names has its last one too.
+        last = ends[1] + 1 if isinstance(columns.stop, str) else ends[1]
+        return list(range(width))[slice(ends[0], last, columns.step)]
+    chosen = list(columns)
+    if chosen and all(isinstance(entry, bool | np.bool_) for entry in chosen):
+        return np.flatnonzero(chosen).tolist()
+    return [names.index(c) if isinstance(c, str) else int(c) % width for c in chosen]
+
+
+def _ends(columns: slice) -> tuple[Any, Any]:
+    return columns.start, columns.stop
+
+
+def _is_nothing(step: Any) -> bool:
+    if step is None or (isinstance(step, str) and step == "passthrough"):
+        return True
+    return isinstance(step, FunctionTransformer) and step.func is None
+
+
+@registered(TRANSFORMERS, FunctionTransformer)
+def function_transformer(transformer: Any, columns: Columns) -> Columns:
+    """Only the one that leaves its inputs as they are."""
+    if transformer.func is None:
+        return columns
+    raise ExportError(
+        "FunctionTransformer with a function of its own cannot be exported to ONNX; only the one "
+        "without a function can."
+    )
+
+
+@registered(TRANSFORMERS, StandardScaler)
+def standard_scaler(transformer: Any, columns: Columns) -> Columns:
+    """Less the mean, over the standard deviation."""
+    return _affine(columns, transformer.mean_, transformer.scale_)
+
+
+@registered(TRANSFORMERS, RobustScaler)
+def robust_scaler(transformer: Any, columns: Columns) -> Columns:
+    """Less the median, over the range of the quartiles."""
+    return _affine(columns, transformer.center_, transformer.scale_)
+
+
+@registered(TRANSFORMERS, MaxAbsScaler)
+def max_abs_scaler(transformer: Any, columns: Columns) -> Columns:
+    """Over the largest size."""
+    return _affine(columns, None, transformer.scale_)
+
+
+@registered(TRANSFORMERS, MinMaxScaler)
+def min_max_scaler(transformer: Any, columns: Columns) -> Columns:
+    """Onto a range."""
+    values = columns.matrix() * transformer.scale_ + transformer.min_
+    if transformer.clip:
+        values = values.clip(*map(float, transformer.feature_range))
+    return Columns.of_matrix(in_double(values), len(columns))
+
+
+def _affine(columns: Columns, centre: Any, scale: Any) -> Columns:
+    values = columns.matrix()
+    values = values if centre is None else values - np.asarray(centre)
+    values = values if scale is None else values / np.asarray(scale)
+    return Columns.of_matrix(in_double(values), len(columns))
+
+
+@registered(TRANSFORMERS, SimpleImputer)
+def simple_imputer(transformer: Any, columns: Columns) -> Columns:
+    """Missing values replaced; columns without any value at fit left out."""
+    if transformer.add_indicator:
+        raise ExportError("SimpleImputer with add_indicator=True cannot be exported to ONNX.")
+    _require_plain_missing(transformer.missing_values)
+    statistics = np.asarray(transformer.statistics_)
+    if statistics.dtype.kind in "OU":
+        reads = [_filled(columns, j, statistics[j]) for j in range(len(columns))]
+        return Columns(columns.graph, columns.kinds, tuple(lambda v=v: v for v in reads))
+    kept = np.flatnonzero(~np.isnan(statistics))
+    columns, statistics = columns.take(kept), statistics[kept]
+    values = columns.matrix()
+    return Columns.of_matrix(values.is_missing().where(statistics, values), len(columns))
+
+
+def _filled(columns: Columns, j: int, value: Any) -> Value:
+    column = columns.column(j)
+    if columns.kinds[j] == NUMBER:
+        return column.is_missing().where(float(value), column)
+    missing = text_positions(column, [MISSING_TEXT], 1, 0).equals(np.int64(0))
+    return missing.where(np.array([str(value)]), column)
+
+
+def _require_plain_missing(missing: Any) -> None:
+    if missing is None or (isinstance(missing, float) and np.isnan(missing)):
+        return
+    if type(missing).__name__ == "NAType":
+        return
+    raise ExportError(
+        f"SimpleImputer with missing_values={missing!r} cannot be exported to ONNX; only NaN and "
+        "None can, which are an empty text in columns of texts."
+    )
+
+
+@registered(KINDS, SimpleImputer)
+def imputer_kinds(transformer: Any, width: int) -> list[str]:
+    """Texts where texts fill the gaps."""
+    return [TEXT if isinstance(s, str) else NUMBER for s in transformer.statistics_[:width]]
+
+
+@registered(TRANSFORMERS, OneHotEncoder)
+def one_hot(transformer: Any, columns: Columns) -> Columns:
+    """A column of zeros and ones for every category; unknown ones are all zero, or infrequent."""
+    parts = [
+        _indicators(transformer, j, columns.column(j)) for j in range(len(transformer.categories_))
+    ]
+    parts = [(value, width) for value, width in parts if width]
+    whole = columns.graph.concat([value for value, _ in parts])
+    return Columns.of_matrix(whole, sum(width for _, width in parts))
+
+
+def _indicators(encoder: Any, j: int, column: Value) -> tuple[Value, int]:
+    categories = list(encoder.categories_[j])
+    rare = getattr(encoder, "infrequent_categories_", None)
+    rare_here = set() if rare is None or rare[j] is None else set(rare[j])
+    frequent = [c for c in categories if c not in rare_here]
+    last = len(frequent)
+    answers = [last if c in rare_here else frequent.index(c) for c in categories]
+    takes_unknown = encoder.handle_unknown == "infrequent_if_exist" and bool(rare_here)
+    unknown = last if takes_unknown else _NOTHING
+    width = last + bool(rare_here)
+    drop = None if encoder.drop_idx_ is None else encoder.drop_idx_[j]
+    shown = np.arange(width)
+    if drop is not None:
+        shown = np.delete(shown, answers[int(drop)])
+    place = _category_places(column, categories, answers, unknown)
+    return place.equals(shown[None, :]).cast("float64"), len(shown)
+
+
+def _category_places(
+    column: Value, categories: Sequence[Any], answers: Sequence[int], unknown: int
+) -> Value:
+    """What stands for each row's category, by a list of categories and what stands for them."""
+    missing = [place for c, place in zip(categories, answers, strict=True) if _is_missing(c)]
+    known = [(c, p) for c, p in zip(categories, answers, strict=True) if not _is_missing(c)]
+    table = np.array([place for _, place in known] + [unknown, *missing], dtype=np.int64)
+    unseen = len(known)
+    gone = len(known) + 1 if missing else unseen
+    if _holds_texts(categories):
+        place = text_positions(column, [str(c) for c, _ in known], unseen, gone)
+    else:
+        numbers = np.array([float(c) for c, _ in known])
+        place = number_positions(column, numbers, unseen, gone)
+    return column.graph.constant(table).take(place.flat(), axis=0).upright()
+
+
+@registered(TRANSFORMERS, OrdinalEncoder)
+def ordinal_encoder(transformer: Any, columns: Columns) -> Columns:
+    """The place of every category; unknown and missing ones as the encoder has them."""
+    if getattr(transformer, "infrequent_categories_", None) is not None:
+        raise ExportError("OrdinalEncoder with infrequent categories cannot be exported to ONNX.")
+    parts = []
+    for j, found in enumerate(transformer.categories_):
+        codes = np.array([_code(transformer, c, p) for p, c in enumerate(found)], dtype=np.float64)
+        unknown = transformer.unknown_value
+        codes = np.append(codes, np.nan if unknown is None else unknown)
+        place = _category_places(columns.column(j), list(found), range(len(found)), len(found))
+        parts.append(columns.graph.constant(codes).take(place, axis=0))
+    return Columns.of_matrix(columns.graph.concat(parts), len(parts))
+
+
+def _code(encoder: Any, category: Any, place: int) -> float:
+    # For scikit-learn's encoder None is a category like any other, NaN is not.
+    is_nan = isinstance(category, float | np.floating) and bool(np.isnan(category))
+    return float(encoder.encoded_missing_value) if is_nan else float(place)
+
+
+@registered(KINDS, OneHotEncoder, OrdinalEncoder)
+def encoder_kinds(transformer: Any, width: int) -> list[str]:
+    """Texts where categories are texts."""
+    return [TEXT if _holds_texts(list(c)) else NUMBER for c in transformer.categories_[:width]]
+
+
+def _holds_texts(categories: Sequence[Any]) -> bool:
+    return any(isinstance(category, str) for category in categories)
+
+
+def _is_missing(category: Any) -> bool:
+    if category is None or type(category).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(category, float | np.floating) and bool(np.isnan(category))

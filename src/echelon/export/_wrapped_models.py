@@ -1,0 +1,142 @@
+"""Models inside models: pipelines, searches, rankers with thresholds, calibration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._reading import AroundModel, answering_model, layers
+from ..calibration import OrdinalCalibrator
+from ..conformal import ConformalOrdinal
+from ..ordinal.costs import cost_matrix
+from ..thresholded import ThresholdedRanker
+from ._columns import Columns
+from ._decoding import (
+    Ordinal,
+    decode,
+    fall_probabilities,
+    least_cost,
+    link_probabilities,
+    margins_of,
+    sigmoid,
+    threshold_model,
+)
+from ._graph import Value
+from ._preparation import input_kinds
+from ._registry import (
+    KINDS,
+    ORDINAL,
+    RANKERS,
+    ExportError,
+    convert_ordinal,
+    convert_ranker,
+    convert_transformer,
+    registered,
+)
+
+
+def taken_apart(model: Any) -> tuple[list[Any], Any]:
+    """The transformers of a fitted pipeline or search, and the model at its end."""
+    final = answering_model(model)
+    before = next(layer.before for layer in layers(model) if layer.model is final)
+    return list(before), final
+
+
+def first_reader(model: Any) -> Any:
+    """The transformer or model that reads the inputs themselves."""
+    steps, final = taken_apart(model)
+    if steps:
+        return steps[0]
+    inner = _inside(final)
+    return final if inner is None else first_reader(inner)
+
+
+def _inside(model: Any) -> Any:
+    if isinstance(model, ThresholdedRanker):
+        return model.ranker_
+    return model.estimator_ if isinstance(model, AroundModel) else None
+
+
+@registered(KINDS, ThresholdedRanker, OrdinalCalibrator, ConformalOrdinal)
+def wrapped_kinds(model: Any, width: int) -> list[str]:
+    """What the model inside reads."""
+    return input_kinds(first_reader(model), width)
+
+
+def _prepared(model: Any, columns: Columns) -> tuple[Any, Columns]:
+    """The model at the end, and its inputs."""
+    steps, final = taken_apart(model)
+    for step in steps:
+        columns = convert_transformer(step, columns)
+    return final, columns
+
+
+@registered(ORDINAL, ThresholdedRanker)
+def thresholded_ranker(model: Any, columns: Columns) -> Ordinal:
+    """A ranker's score with thresholds."""
+    latent = convert_ranker(*_prepared(model.ranker_, columns))
+    probabilities = None
+    if hasattr(model, "_calibration"):
+        slope, thresholds = model._calibration
+        above = sigmoid(margins_of(latent * float(slope), thresholds))
+        probabilities = fall_probabilities(above, len(model.classes_))
+    return threshold_model(latent, model.thresholds_, probabilities)
+
+
+@registered(ORDINAL, ConformalOrdinal)
+def conformal(model: Any, columns: Columns) -> Ordinal:
+    """What the model inside predicts; intervals stay in Python."""
+    return convert_ordinal(*_prepared(model.estimator_, columns))
+
+
+@registered(ORDINAL, OrdinalCalibrator)
+def calibrator(model: Any, columns: Columns) -> Ordinal:
+    """Probabilities from the score of the model inside."""
+    if model.method != "cumulative_link":
+        raise ExportError(
+            f"OrdinalCalibrator with method={model.method!r} cannot be exported to ONNX; "
+            "method='cumulative_link' can."
+        )
+    final, columns = _prepared(model.estimator_, columns)
+    if type(final) in RANKERS:
+        found, score = None, convert_ranker(final, columns)
+    else:
+        found = convert_ordinal(final, columns)
+        score = _one_score(found, len(model.classes_))
+    probabilities = link_probabilities("logit", score * float(model.slope_), model.cutpoints_)
+    latent = None if found is None else found.latent
+    if found is not None and model.decision == "inner":
+        return Ordinal(found.codes, found.margins, latent, probabilities)
+    margins = _calibrated_margins(model, latent, probabilities)
+    if isinstance(model.cost, str) and model.cost == "absolute":
+        codes = decode(margins)
+    else:
+        codes = least_cost(probabilities, cost_matrix(model.cost, len(model.classes_)))
+    return Ordinal(codes, margins, latent, probabilities)
+
+
+def _one_score(found: Ordinal, n_classes: int) -> Value:
+    """The latent score, or the mean of the margins, infinite ones as their neighbours'."""
+    if found.latent is not None:
+        return found.latent
+    columns = [found.margins.column(k) for k in range(n_classes - 1)]
+    known = [column.apply("Abs") < np.inf for column in columns]
+    signs = [column.apply("Sign") for column in columns]
+    upwards = [(k, k - 1) for k in range(1, n_classes - 1)]
+    for k, other in [*upwards, *[(j, k) for k, j in reversed(upwards)]]:
+        columns[k] = known[k].where(columns[k], columns[other])
+        known[k] = known[k] | known[other]
+    filled = [k.where(c, s) for k, c, s in zip(known, columns, signs, strict=True)]
+    return found.margins.graph.concat(filled).sum() / float(n_classes - 1)
+
+
+def _calibrated_margins(model: Any, latent: Value | None, probabilities: Value) -> Value:
+    if latent is not None:
+        return margins_of(latent, model.thresholds_)
+    K = len(model.classes_)
+    # Summed from the highest label down, as the model does.
+    above = [probabilities.column(K - 1)]
+    for k in range(K - 2, 0, -1):
+        above.append(above[-1] + probabilities.column(k))
+    return probabilities.graph.concat(above[::-1]) - 0.5
