@@ -78,6 +78,7 @@ def list_kinds() -> list[str]:
         contests,
         contours,
         regions,
+        roster,
         scaling,
         selection,
         techniques,
