@@ -10,6 +10,8 @@ from typing import Any
 _HOMES = {
     "AdaBoostOR": "boosting",
     "BudgetExceeded": "preference",
+    "ConformalOrdinal": "conformal",
+    "CoverageWarning": "conformal",
     "GPOR": "gaussian_process",
     "Judge": "preference",
     "LinearARD": "gp_kernels",
@@ -17,11 +19,13 @@ _HOMES = {
     "LinearSVOR": "linear_svm",
     "LowRankImputer": "imputation",
     "MarginLPRanker": "linear_rankers",
+    "ModelFileError": "trained",
     "ORBoost": "orboost",
     "ORStump": "stumps",
     "ORTree": "trees",
     "OnlineRankSVM": "online_rank_svm",
     "OrdinalBagging": "bagging",
+    "OrdinalCalibrator": "calibration",
     "OrdinalReduction": "meta",
     "PRank": "prank",
     "PairSet": "pairs",
@@ -35,11 +39,27 @@ _HOMES = {
     "RoundedRegressor": "meta",
     "SVOR": "svm",
     "ThresholdedRanker": "thresholded",
+    "TrainedModel": "trained",
+    "load_model": "trained",
     "quicksort": "preference",
     "rank_by_preference": "preference",
+    "report": "reporting",
     "sort_by_degree": "preference",
+    "to_onnx": "export",
+    "train": "trained",
 }
-_ROOMS = ("datasets", "metrics", "model_selection", "plots", "reproduction")
+_ROOMS = (
+    "datasets",
+    "export",
+    "inspection",
+    "metrics",
+    "model_selection",
+    "plots",
+    "reporting",
+    "reproduction",
+    "tables",
+    "trained",
+)
 
 __all__ = [*_HOMES, *_ROOMS]
 

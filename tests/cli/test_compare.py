@@ -10,20 +10,9 @@ from echelon import cli
 WORDS = ["poor", "fair", "good", "great"]
 
 
-def run(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["echelon", *map(str, arguments)])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    return stop.value.code or 0
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Two quick models in place of the whole roster."""
-    from echelon import ProportionalOdds, RoundedRegressor, model_selection
-
-    models = {"odds": ProportionalOdds(alpha=1.0), "ridge": RoundedRegressor()}
-    monkeypatch.setattr(model_selection, "default_models", lambda seed: models)
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("ECHELON_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture
@@ -33,90 +22,185 @@ def messy(tmp_path):
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     frame.loc[3, "a"] = None
     frame["colour"] = ["red", 'light "blue", pale'] * 40
-    frame["empty"] = None
     frame["rating"] = [WORDS[code] for code in codes]
     path = tmp_path / "reviews.csv"
     frame.to_csv(path, index=False, encoding="utf-8-sig")
     return path
 
 
-def options(tmp_path, suffix=".csv"):
-    return ["--folds", 3, "--repeats", 1, "--jobs", 1, "--out", tmp_path / f"board{suffix}"]
+def options(tmp_path, suffix=".csv", models="ProportionalOdds probit,median label"):
+    return [
+        *("--folds", 3, "--repeats", 1, "--jobs", 1, "--models", models),
+        *("--out", tmp_path / f"board{suffix}"),
+    ]
+
+
+ORDER = "poor < fair<good<great<superb"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".md"])
-def test_a_messy_file_with_text_labels(monkeypatch, quick, messy, tmp_path, capsys, suffix):
-    order = "poor < fair<good<great<superb"
-    assert run(monkeypatch, "compare", messy, "--order", order, *options(tmp_path, suffix)) == 0
-    out = capsys.readouterr().out
-    assert "80 rows, 4 inputs, 5 levels: poor < fair < good < great < superb" in out
-    assert "odds" in out
-    assert "odds" in (tmp_path / f"board{suffix}").read_text()
+def test_a_messy_file_with_text_labels(run, messy, tmp_path, capsys, suffix):
+    assert run("compare", messy, "--order", ORDER, *options(tmp_path, suffix)) == 0
+    said = capsys.readouterr()
+    assert "80 rows, 4 inputs, 5 levels of rating: poor < fair < good < great < superb" in said.out
+    assert "best MAE first" in said.out
+    assert "ProportionalOdds probit" in said.out
+    assert "ProportionalOdds probit: MAE" in said.err
+    assert "6/6 folds of models" in said.err
+    assert "ProportionalOdds probit" in (tmp_path / f"board{suffix}").read_text()
 
 
-def test_the_target_may_be_any_column(monkeypatch, quick, tmp_path, capsys):
+def test_the_target_may_be_any_column(run, tmp_path, capsys):
     X, codes = ordinal_data(n=60)
     frame = pd.DataFrame({"stars": codes + 1, "a": X[:, 0], "b": X[:, 1]})
     path = tmp_path / "stars.tsv.gz"
     path.write_bytes(gzip.compress(frame.to_csv(sep="\t", index=False).encode()))
-    assert run(monkeypatch, "compare", path, "--target", "stars", *options(tmp_path)) == 0
-    assert "4 levels: 1 < 2 < 3 < 4" in capsys.readouterr().out
+    assert run("compare", path, "--target", "stars", *options(tmp_path)) == 0
+    assert "4 levels of stars: 1 < 2 < 3 < 4" in capsys.readouterr().out
 
 
-def test_the_stated_order_of_numbers_is_kept(monkeypatch, quick, tmp_path, capsys):
-    X, codes = ordinal_data(n=60, K=3)
-    path = tmp_path / "ranks.csv"
-    pd.DataFrame({"a": X[:, 0], "place": [[10, 5, 1][c] for c in codes]}).to_csv(path, index=False)
-    assert run(monkeypatch, "compare", path, "--order", "10<5<1", *options(tmp_path)) == 0
-    assert "3 levels: 10 < 5 < 1" in capsys.readouterr().out
-
-
-def test_none_is_a_label_and_a_question_mark_is_a_missing_number(
-    monkeypatch, quick, tmp_path, capsys
-):
-    X, codes = ordinal_data(n=60, K=3)
-    values = [f"{v:.2f}" for v in X[:, 0]]
-    values[7] = "?"
-    path = tmp_path / "improved.csv"
-    labels = [["None", "Some", "Marked"][c] for c in codes]
-    pd.DataFrame({"a": values, "improved": labels}).to_csv(path, index=False)
-    order = "None<Some<Marked"
-    assert run(monkeypatch, "compare", path, "--order", order, *options(tmp_path)) == 0
-    out = capsys.readouterr().out
-    assert "60 rows, 1 inputs, 3 levels: None < Some < Marked" in out
-
-
-def test_an_embedded_example(monkeypatch, quick, tmp_path, capsys):
-    assert run(monkeypatch, "compare", "--example", "esl", *options(tmp_path)) == 0
+def test_an_embedded_example(run, tmp_path, capsys):
+    assert run("compare", "--example", "esl", *options(tmp_path)) == 0
     assert "example esl: 488 rows" in capsys.readouterr().out
 
 
+def test_a_cost_ranks(run, messy, tmp_path, capsys):
+    cost = tmp_path / "cost.csv"
+    cost.write_text("0,1,2,3,9\n1,0,1,2,9\n2,1,0,1,9\n3,2,1,0,9\n4,3,2,1,0\n")
+    arguments = ["--order", ORDER, "--cost", cost, *options(tmp_path)]
+    assert run("compare", messy, *arguments) == 0
+    said = capsys.readouterr()
+    assert "best cost first" in said.out
+    assert said.out.splitlines()[2].split()[:3] == ["model", "cost", "MAE"]
+    assert "cost 0." in said.err
+    assert (tmp_path / "board.csv").read_text().startswith("model,cost,cost_se,mae")
+
+
+def interrupt_after(monkeypatch, n):
+    from echelon.cli import contest_view
+
+    said = contest_view._PlainLines.__call__
+
+    def show(self, progress):
+        said(self, progress)
+        if progress.done == n:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(contest_view._PlainLines, "__call__", show)
+
+
+def test_ctrl_c_keeps_the_table_and_resume_goes_on(run, monkeypatch, messy, tmp_path, capsys):
+    arguments = ["compare", messy, "--order", ORDER, *options(tmp_path)]
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 3)
+        assert run(*arguments) == 130
+    said = capsys.readouterr()
+    assert "2/3" in said.out
+    assert "1/3" in said.out
+    assert "--resume goes on" in said.err
+    first = (tmp_path / "board.csv").read_text()
+    assert len(first.splitlines()) == 3
+    assert run(*arguments, "--resume") == 0
+    said = capsys.readouterr()
+    assert "3 of 6 folds" in said.err
+    assert "first fold" not in said.err
+    assert "/3" not in said.out
+    resumed = (tmp_path / "board.csv").read_text()
+    assert run(*arguments) == 0
+    assert "Taken over" not in capsys.readouterr().err
+    whole = (tmp_path / "board.csv").read_text()
+    kept, again = (pd.read_csv(text_file(text)) for text in (resumed, whole))
+    pd.testing.assert_frame_equal(
+        kept.drop(columns="fit_seconds"), again.drop(columns="fit_seconds")
+    )
+
+
+def text_file(text):
+    import io
+
+    return io.StringIO(text)
+
+
+def test_nothing_to_resume(run, messy, tmp_path, capsys):
+    arguments = ["--order", ORDER, "--resume", *options(tmp_path)]
+    assert run("compare", messy, *arguments) == 0
+    assert "no earlier results for this table" in capsys.readouterr().err
+
+
+def test_the_diagram(run, messy, tmp_path, capsys):
+    plot = tmp_path / "ranks.svg"
+    arguments = ["--order", ORDER, "--plot", plot, *options(tmp_path)]
+    assert run("compare", messy, *arguments) == 0
+    assert "<svg" in plot.read_text()
+
+
+def test_model_and_report_are_of_the_best(run, monkeypatch, messy, tmp_path, capsys):
+    from echelon import reporting, trained
+
+    class Trained:
+        extra, metrics = {"settings": {"alpha": 1.0}}, {"mae": 0.4, "mae_se": 0.02}
+
+        def save(self, path):
+            path.write_text("model")
+
+    asked = {}
+
+    def train(table, name, **more):
+        asked["train"] = (name, table.target)
+        return Trained()
+
+    def report(subject, rows, **more):
+        asked["report"] = (type(subject), more["leaderboard"].best.model)
+        asked["kinds"] = {column.name: column.kind for column in rows.schema.columns}
+        more["on_section"]("confusion")
+        more["path"].write_text("<html>")
+
+    monkeypatch.setattr(trained, "train", train, raising=False)
+    monkeypatch.setattr(reporting, "report", report)
+    outputs = ["--save", tmp_path / "best.echelon", "--report", tmp_path / "report.html"]
+    assert run("compare", messy, "--order", ORDER, *outputs, *options(tmp_path)) == 0
+    assert asked["train"] == ("ProportionalOdds probit", "rating")
+    assert asked["report"] == (Trained, "ProportionalOdds probit")
+    assert asked["kinds"]["colour"] == "category"
+    said = capsys.readouterr()
+    assert said.out.count("Written: ") == 3
+    assert "Cross-validated with its settings fixed:\n  mean absolute error  0.400" in said.out
+    lines = ["Fitting ProportionalOdds probit to all rows", "Writing the report"]
+    assert said.err.splitlines()[-3:] == [*lines, "Report: confusion"]
+
+
+def test_models_that_all_fail(run, messy, tmp_path, capsys):
+    cost = tmp_path / "cost.csv"
+    cost.write_text("0,5,1,1,1\n1,0,1,1,1\n1,1,0,1,1\n1,1,1,0,1\n1,1,1,1,0\n")
+    arguments = ["--order", ORDER, "--cost", cost, *options(tmp_path, models="LinearSVOR")]
+    assert run("compare", messy, *arguments) == 1
+    error = capsys.readouterr().err
+    assert "No model could be measured; LinearSVOR: cost must be V-shaped" in error
+    assert not (tmp_path / "board.csv").exists()
+
+
 BAD = {
-    "text without order": ("a,y\n1,low\n2,high\n", [], 'for instance --order "high<low"'),
-    "label not in order": ("a,y\n1,low\n2,high\n", ["--order", "low<mid"], "not name: high"),
-    "no such target": ("a,y\n1,2\n", ["--target", "z"], "has no column 'z'; it has a, y"),
-    "empty": ("", [], "cannot be read as a table"),
-    "header only": ("a,y\n", [], "has no rows"),
-    "wrong delimiter": ("a;y\n1;2\n", [], "has one column only"),
-    "missing label": ("a,y\n1,1\n2,\n3,2\n", [], "1 rows without a label"),
-    "only a target": ("a,y\n,1\n,2\n", [], "no column besides the target"),
-    "continuous": (
-        "a,y\n" + "".join(f"1,{i / 7}\n" for i in range(60)),
-        [],
-        "looks continuous: 60 distinct fractional values",
-    ),
+    "text without order": ("a,y\n1,low\n2,high\n", [], "--order"),
+    "no such target": ("a,y\n1,2\n", ["--target", "z"], "'z'"),
+    "empty": ("", [], "empty"),
     "one class": ("a,y\n" + "1,1\n2,1\n" * 5, [], "one class"),
-    "binary": ("\0\x01\x02", [], ""),
-    "bad out": ("a,y\n1,1\n2,2\n", ["--out", "board.xlsx"], "must end in .csv, .json or .md"),
+    "out": ("a,y\n1,1\n2,2\n", ["--out", "board.xlsx"], "must end in .csv, .json or .md"),
+    "plot": ("a,y\n1,1\n2,2\n", ["--plot", "p.txt"], "--plot must end in .svg, .png or .pdf"),
+    "report": ("a,y\n1,1\n2,2\n", ["--report", "r.txt"], "--report must end in .html"),
+    "budget": ("a,y\n1,1\n2,2\n", ["--budget", "soon"], "such as 90s, 10m"),
+    "model": ("a,y\n1,1\n2,2\n", ["--models", "oracle"], "There is no model 'oracle'"),
+    "no models": ("a,y\n1,1\n2,2\n", ["--models", ","], "at least one model"),
+    "cost file": ("a,y\n1,1\n2,2\n", ["--cost", "nowhere.csv"], "nowhere.csv"),
+    "too many folds": ("a,y\n1,1\n2,2\n", ["--folds", "5"], "n_splits=5"),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_files_get_one_sentence_and_no_output(monkeypatch, quick, tmp_path, capsys, case):
+def test_bad_input_gets_one_sentence_and_no_output(run, tmp_path, capsys, case):
     content, extra, message = BAD[case]
     path = tmp_path / "bad.csv"
     path.write_text(content)
-    code = run(monkeypatch, "compare", path, *options(tmp_path), *extra)
+    code = run("compare", path, *options(tmp_path), *extra)
     error = capsys.readouterr().err
     assert code == 2
     assert message in error
@@ -125,21 +209,87 @@ def test_bad_files_get_one_sentence_and_no_output(monkeypatch, quick, tmp_path, 
     assert not (tmp_path / "board.csv").exists()
 
 
+PLACES = {"--out": "b.csv", "--report": "r.html", "--save": "m.echelon", "--plot": "p.svg"}
+
+
+@pytest.mark.parametrize("option", PLACES)
+def test_places_that_cannot_be_written_are_refused_at_once(run, messy, tmp_path, capsys, option):
+    name = PLACES[option]
+    (tmp_path / f"folder.{name}").mkdir()
+    start = ["compare", messy, "--order", ORDER, "--budget", "1s"]
+    assert run(*start, option, tmp_path / "nowhere" / name) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"Error: {option} ")
+    assert "lies in a folder that does not exist" in error
+    assert run(*start, option, tmp_path / f"folder.{name}") == 2
+    said = capsys.readouterr()
+    assert "is a folder; name a file" in said.err and said.out == ""
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_the_table_is_not_replaced(run, messy, tmp_path, capsys):
+    before = messy.read_bytes()
+    assert run("compare", messy, "--order", ORDER, "--out", messy) == 2
+    assert "would replace what is read" in capsys.readouterr().err
+    assert messy.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("0,1\n1,0\n", "one row and one column per class"),
+        ("0,1,2,x,2\n" * 5, "not a square of numbers"),
+        ("0,1,1,1,1\n1,0,1,1,1\n1,1,3,1,1\n1,1,1,0,1\n1,1,1,1,0\n", "zero on its diagonal"),
+    ],
+)
+def test_bad_costs(run, messy, tmp_path, capsys, content, message):
+    cost = tmp_path / "cost.csv"
+    cost.write_text(content)
+    arguments = ["--order", ORDER, "--cost", cost, *options(tmp_path)]
+    assert run("compare", messy, *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere.csv"], "nowhere.csv is not a file"),
+        (["nowhere.csv"], "nowhere.csv"),
         ([], "Name a data file"),
         (["--example", "titanic"], "--example must be one of"),
     ],
 )
-def test_bad_arguments(monkeypatch, capsys, arguments, message):
-    assert run(monkeypatch, "compare", *arguments) == 2
+def test_bad_arguments(run, capsys, arguments, message):
+    assert run("compare", *arguments) == 2
     assert message in capsys.readouterr().err
 
 
-def test_help_names_the_commands(monkeypatch, capsys):
-    assert run(monkeypatch, "--help") == 0
+def test_the_live_table(monkeypatch):
+    """What a terminal shows holds the rows so far and the time left."""
+    from rich.console import Console
+
+    from echelon.cli.contest_view import picture
+    from echelon.datasets import load_esl
+    from echelon.model_selection import candidates, run_contest
+
+    X, y = load_esl(return_X_y=True)
+    few = {name: candidates()[name] for name in ("median label", "PRank")}
+    seen = []
+    run_contest(X, y, candidates=few, folds=2, repeats=1, on_progress=seen.append)
+    console = Console(width=100, height=30, force_terminal=False)
+    pictures = []
+    for progress in seen:
+        with console.capture() as capture:
+            console.print(picture(progress, 30))
+        pictures.append(capture.get())
+    assert "0/4 folds of models" in pictures[0]
+    assert "median label" in pictures[1] and "PRank" not in pictures[1]
+    assert "left" in pictures[2]
+    assert pictures[-1].index("PRank") < pictures[-1].index("median label")
+    assert "4/4 folds of models" in pictures[-1]
+
+
+def test_help_names_the_commands(run, capsys):
+    assert run("--help") == 0
     out = capsys.readouterr().out
     assert "compare" in out
     assert "reproduce" in out
@@ -147,5 +297,5 @@ def test_help_names_the_commands(monkeypatch, capsys):
 
 def test_without_the_extra_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "typer", None)
-    with pytest.raises(SystemExit, match="needs typer; install it with the cli extra"):
+    with pytest.raises(SystemExit, match=r"needs typer; install it with pip .*\[cli\]"):
         cli.main()

@@ -4,25 +4,37 @@ from __future__ import annotations
 
 import sys
 
+COMMANDS = {
+    "compare": "Compare ordinal models on a table, best first.",
+    "fit": "Fit a model to a table and save it to a file.",
+    "predict": "Predict the rows of a table with a saved model.",
+    "evaluate": "Measure a saved model on a table with labels.",
+    "explain": "Explain a saved model and its predictions.",
+    "rank": "Learn to rank rows, or rank them with a saved model.",
+    "info": "Show what a model file holds.",
+    "reproduce": "Measure a published table or plot again.",
+}
+
+
+def install_hint(package: str | None, extra: str = "cli") -> str:
+    """What is needed, and how to get it; the end of a sentence.
+
+    Examples
+    --------
+    >>> "This needs " + install_hint("rich")
+    "This needs rich; install it with pip install 'echelon[cli]'."
+    """
+    return f"{package}; install it with pip install 'echelon[{extra}]'."
+
 
 def main() -> None:
     """Run the ``echelon`` command."""
     try:
         import rich  # noqa: F401
-        import typer
+        import typer  # noqa: F401
     except ImportError as missing:
-        sys.exit(
-            f"echelon's command line needs {missing.name}; install it with the cli extra: "
-            "pip install 'echelon[cli]'."
-        )
-    from .compare import compare
-    from .reproduce import reproduce
+        sys.exit(f"echelon's command line needs {install_hint(missing.name)}")
+    from .commands import application
+    from .failures import DEBUG
 
-    app = typer.Typer(
-        help="Models of ordered labels: compare them, and reproduce published tables and figures.",
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-    )
-    app.command()(compare)
-    app.command()(reproduce)
-    app()
+    application()(args=[word for word in sys.argv[1:] if word != DEBUG], prog_name="echelon")

@@ -1,13 +1,26 @@
-"""How a command fails: one sentence on standard error and a non-zero exit."""
+"""How a command fails: one sentence on standard error and an exit code that says what went wrong.
+
+2: something in the command or the table that the user can put right; 3: a model file is refused;
+4: output cannot be written; 130: interrupted; 1: anything else. ``--debug``, anywhere on the line,
+shows the traceback as well.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 
-USAGE = 2
+from . import install_hint
+
+DEBUG = "--debug"
+UNEXPECTED, USAGE, MODEL_FILE, OUTPUT, INTERRUPTED = 1, 2, 3, 4, 130
 
 
 class UsageError(ValueError):
@@ -15,10 +28,77 @@ class UsageError(ValueError):
 
 
 @contextmanager
-def one_sentence(*errors: type[Exception]) -> Iterator[None]:
-    """Turn the given errors into a sentence and exit code 2."""
+def guarded() -> Iterator[None]:
+    """Turn any error of a command's body into a sentence and an exit code, warnings into lines."""
+    try:
+        with _plain_warnings():
+            yield
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except BrokenPipeError:
+        # The reader of a pipe, say `head`, has seen enough; Python must not write there at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(OUTPUT) from None
+    except KeyboardInterrupt:
+        _tell("Interrupted.")
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:
+        if debugging():
+            traceback.print_exc()
+        code, sentence = _verdict(error)
+        _tell(f"Error: {sentence}")
+        raise typer.Exit(code) from None
+
+
+@contextmanager
+def usage_errors(*errors: type[Exception]) -> Iterator[None]:
+    """Let errors of the library that the user can put right count as such."""
     try:
         yield
     except errors as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(USAGE) from None
+        raise UsageError(str(error)) from error
+
+
+def debugging() -> bool:
+    """Whether the user asked for tracebacks."""
+    return DEBUG in sys.argv
+
+
+def _verdict(error: Exception) -> tuple[int, str]:
+    from echelon.tables import TableError
+    from echelon.trained import ModelFileError
+
+    text = str(error).strip()
+    if isinstance(error, UsageError | TableError):
+        return USAGE, text
+    if isinstance(error, ModelFileError):
+        return MODEL_FILE, text
+    if isinstance(error, OSError):
+        where = error.filename if error.filename is not None else "The output"
+        return OUTPUT, f"{where} cannot be written: {error.strerror or text or 'unknown reason'}."
+    if isinstance(error, ModuleNotFoundError):
+        return UNEXPECTED, f"This needs {install_hint(error.name)}"
+    kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+    first = text.splitlines()[0].rstrip(".") if text else "no reason given"
+    hint = "" if debugging() else f" ({DEBUG} shows where)"
+    return UNEXPECTED, f"{kind}{first}{hint}."
+
+
+def _tell(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Every warning as one line on standard error, once."""
+    said = set()
+
+    def say(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+        line = " ".join(str(message).split())
+        if line not in said:
+            said.add(line)
+            _tell(f"Warning: {line}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = say
+        yield

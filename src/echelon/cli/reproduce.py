@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as ProgressBar
 from rich.table import Table as Grid
 
-from .failures import UsageError, one_sentence
+from .failures import INTERRUPTED, UsageError, guarded, usage_errors
 
 if TYPE_CHECKING:
     from echelon.reproduction.published import Table
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from echelon.reproduction.rows import Duel, Row, Tally
     from echelon.reproduction.runner import Plan, Progress
     from echelon.reproduction.store import Cell, ResultStore
-
-INTERRUPTED = 130
 
 
 def reproduce(
@@ -77,7 +75,7 @@ def reproduce(
         "effort": effort,
         "jobs": jobs,
     }
-    with one_sentence(ReproductionError, UsageError):
+    with guarded(), usage_errors(ReproductionError):
         if show_list:
             _print_tables()
             _print_plots()

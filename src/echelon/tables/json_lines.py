@@ -10,7 +10,7 @@ from . import cells
 from .blocks import text_blocks
 from .faults import TableError
 from .kinds import column_of_text, joined_kind
-from .sources import Source
+from .two_passes import TwoPassReader
 
 
 class _Digits(str):
@@ -19,24 +19,13 @@ class _Digits(str):
     __slots__ = ()
 
 
-class JsonLinesReader:
+class JsonLinesReader(TwoPassReader):
     """A file of JSON objects as pyarrow tables.
 
     Parameters
     ----------
     source : Source
     """
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self._names: list[str] | None = None
-
-    def names(self) -> list[str]:
-        """Names of the columns, in order of appearance in the whole file."""
-        if self._names is None:
-            self.kinds()
-        assert self._names is not None
-        return self._names
 
     def kinds(self, target: str | None = None) -> dict[str, str]:
         """Kind of every column, by all its values."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from .blocks import text_blocks
 from .faults import TableError
-from .sources import Source
+from .two_passes import TwoPassReader
 
 LABEL = "label"
 QUERY = "qid"
@@ -18,7 +18,7 @@ _MOST_FEATURES = 20_000
 _MOST_CELLS = 1 << 23
 
 
-class SvmlightReader:
+class SvmlightReader(TwoPassReader):
     """An svmlight file as pyarrow tables with columns ``label``, ``x1`` … and maybe ``qid``.
 
     Feature numbers are the columns' names, so files of the same origin have the same columns
@@ -28,17 +28,6 @@ class SvmlightReader:
     ----------
     source : Source
     """
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self._names: list[str] | None = None
-
-    def names(self) -> list[str]:
-        """Names of the columns, by all rows."""
-        if self._names is None:
-            self.kinds()
-        assert self._names is not None
-        return self._names
 
     def kinds(self, target: str | None = None) -> dict[str, str]:
         """Kind of every column, by all rows."""

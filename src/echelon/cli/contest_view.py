@@ -1,0 +1,126 @@
+"""How far a contest is: a table that grows on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from echelon.model_selection import ContestProgress, Leaderboard
+
+Show = Callable[["ContestProgress"], None]
+
+#: Lines elsewhere than on a terminal: one for each model's first fold, then about so many.
+_STEPS = 10
+
+
+@contextmanager
+def live_view() -> Iterator[Show]:
+    """A function that shows progress on standard error."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _PlainLines()
+        return
+    from rich.live import Live
+
+    screen = _Screen()
+    with Live(screen, console=console, transient=True, refresh_per_second=4):
+        yield screen.show
+
+
+class _Screen:
+    """What a terminal shows; drawn again and again, so that the time goes on between folds."""
+
+    def __init__(self) -> None:
+        self._progress: ContestProgress | None = None
+        self._shown = 0.0
+
+    def show(self, progress: ContestProgress) -> None:
+        self._progress, self._shown = progress, time.monotonic()
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        if self._progress is None:
+            yield "Starting …"
+        else:
+            yield picture(self._progress, console.height, time.monotonic() - self._shown)
+
+
+class _PlainLines:
+    """A line for the first figure of every model, and one whenever a tenth of the work is done."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._step = 0
+
+    def __call__(self, progress: ContestProgress) -> None:
+        latest, board = progress.latest, progress.board
+        step = _STEPS * progress.done // max(progress.total, 1)
+        if latest is None:
+            # What an earlier run has done is no news.
+            self._seen, self._step = {row.model for row in board.rows}, step
+            return
+        if latest.error:
+            typer.echo(f"  {latest.model}: {latest.error}", err=True)
+        elif latest.model not in self._seen:
+            self._seen.add(latest.model)
+            figure = latest.figures[board.measure]
+            heading = {"mae": "MAE"}.get(board.measure, board.measure)
+            typer.echo(f"  {latest.model}: {heading} {figure:.3f} on its first fold", err=True)
+        if step > self._step:
+            self._step = step
+            typer.echo(f"  {describe(progress)}", err=True)
+
+
+def describe(progress: ContestProgress, since: float = 0.0) -> str:
+    """Folds done and time left in words, so many seconds later."""
+    text = f"{progress.done}/{progress.total} folds of models, {duration(progress.elapsed + since)}"
+    if progress.seconds_left is None or progress.done >= progress.total:
+        return text
+    return f"{text}, about {duration(max(0.0, progress.seconds_left - since))} left"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    Examples
+    --------
+    >>> duration(7.2), duration(95), duration(3725)
+    ('7 s', '1 min 35 s', '1 h 02 min')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def picture(progress: ContestProgress, height: int, since: float = 0.0) -> Any:
+    """The table so far, as much of it as fits, and a line with the time left."""
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
+    bar = Table.grid(padding=(0, 1, 0, 0))
+    bar.add_row(
+        ProgressBar(total=max(progress.total, 1), completed=progress.done, width=24),
+        describe(progress, since),
+    )
+    return Group(_grid(progress.board, height - 4), bar) if progress.board.rows else bar
+
+
+def _grid(board: Leaderboard, most_rows: int) -> Any:
+    from rich.table import Table
+
+    head, *rows = board.lines()
+    grid = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for position, heading in enumerate(head):
+        grid.add_column(heading, justify="right" if position else "left", no_wrap=True)
+    for position, row in enumerate(rows[: max(most_rows, 3)]):
+        grid.add_row(*row, style=None if position else "bold")
+    return grid

@@ -1,0 +1,161 @@
+"""``echelon fit``: from a table to a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .failures import UsageError, guarded, usage_errors
+from .options import (
+    Cost,
+    Data,
+    Delimiter,
+    Drop,
+    DropUnlabelled,
+    Format,
+    Jobs,
+    Order,
+    Seed,
+    Target,
+)
+from .table_view import show_table
+from .values import read_cost, read_seconds, require_place
+
+if TYPE_CHECKING:
+    from echelon.model_selection.roster import Candidate
+    from echelon.tables import LabelledTable
+
+AUTO = "auto"
+
+
+def fit(
+    data: Data,
+    target: Target = None,
+    order: Order = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            help="Name of a model as `echelon compare` lists them, or auto: the best of a short "
+            "contest."
+        ),
+    ] = AUTO,
+    cost: Cost = None,
+    confidence: Annotated[
+        float, typer.Option(help="Share of rows whose label a prediction interval shall hold.")
+    ] = 0.9,
+    budget: Annotated[
+        str, typer.Option(help="Time for the contest of --model auto: 90s, 10m, 1h.")
+    ] = "1m",
+    save: Annotated[Path, typer.Option(help="Model file to write.")] = Path("model.echelon"),
+    format: Format = None,
+    delimiter: Delimiter = None,
+    drop: Drop = None,
+    drop_unlabelled: DropUnlabelled = False,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+) -> None:
+    """Fit a model to a table and save it to a file.
+
+    Settings are searched by cross-validation; the model is then fitted to all rows, given
+    probabilities and prediction intervals, and measured by cross-validation.
+    """
+    with guarded():
+        if not 0.0 < confidence < 1.0:
+            raise UsageError(f"--confidence must lie between 0 and 1; found {confidence:g}.")
+        seconds = read_seconds(budget)
+        require_place("--save", save, data, cost)
+        table = _read(data, target, order, format, delimiter, drop, drop_unlabelled)
+        costs = read_cost(cost, table.classes)
+        if model == AUTO:
+            candidate = _contest(table, costs, seconds, jobs, seed)
+        else:
+            candidate = _candidate(model, seed)
+        _train(table, candidate, costs, confidence, seed, jobs, save)
+
+
+def _candidate(name: str, seed: int) -> Candidate:
+    from echelon.model_selection.roster import find_candidate
+
+    with usage_errors(ValueError):
+        return find_candidate(name, seed)
+
+
+def _read(
+    data: str,
+    target: str | None,
+    order: str | None,
+    format: str | None,
+    delimiter: str | None,
+    drop: list[str] | None,
+    drop_unlabelled: bool,
+) -> LabelledTable:
+    from echelon.tables import read_labelled_table
+
+    table = read_labelled_table(
+        data,
+        target,
+        order,
+        format=format,
+        delimiter=delimiter,
+        drop=tuple(drop or ()),
+        drop_unlabelled=drop_unlabelled,
+    )
+    show_table(table, "standard input" if data == "-" else data)
+    return table
+
+
+def _contest(table: LabelledTable, cost: Any, seconds: float, jobs: int, seed: int) -> Candidate:
+    """The best candidate of a short contest."""
+    from echelon.model_selection.contest import run_contest
+    from echelon.model_selection.roster import candidates
+
+    from .contest_view import live_view
+
+    roster = candidates(seed)
+    with live_view() as show:
+        board = run_contest(
+            table,
+            candidates=roster,
+            budget=seconds,
+            repeats=1,
+            cost=cost,
+            n_jobs=jobs,
+            random_state=seed,
+            on_progress=show,
+        )
+    if board.interrupted:
+        raise KeyboardInterrupt
+    if not board.rows:
+        raise UsageError(f"No model could be measured in {seconds:g} s; give more --budget.")
+    typer.echo(str(board))
+    return roster[board.best.model]
+
+
+def _train(
+    table: LabelledTable,
+    candidate: Candidate,
+    cost: Any,
+    confidence: float,
+    seed: int,
+    jobs: int,
+    save: Path,
+) -> None:
+    from echelon.trained import train
+
+    from .info import show_figures
+    from .steps import step_line
+
+    typer.echo(f"Model: {candidate.name}. {candidate.about}")
+    with step_line() as step:
+        step(f"Fitting {candidate.name} to all rows")
+        trained = train(
+            table, candidate, cost=cost, confidence=confidence, random_state=seed, n_jobs=jobs
+        )
+    settings = trained.extra.get("settings")
+    if settings:
+        typer.echo("Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items()))
+    show_figures(trained)
+    trained.save(save)
+    typer.echo(f"Written: {save}")

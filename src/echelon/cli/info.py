@@ -1,0 +1,98 @@
+"""``echelon info``: what a model file says of its model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .failures import guarded
+from .options import Model
+
+if TYPE_CHECKING:
+    from echelon.trained import TrainedModel
+
+
+def info(
+    model: Model,
+    as_json: Annotated[bool, typer.Option("--json", help="The whole card, as JSON.")] = False,
+) -> None:
+    """Show what a model file holds.
+
+    Names, schema, label order, figures and versions are read and checked; the model itself is not
+    loaded, so this is safe for any file.
+    """
+    with guarded():
+        from echelon.trained.model import read_card
+
+        found = read_card(model)
+        if as_json:
+            typer.echo(json.dumps(found.card(), indent=2, ensure_ascii=False))
+        else:
+            typer.echo("\n".join(describe(found)))
+
+
+def describe(model: TrainedModel) -> list[str]:
+    """The card as lines of text."""
+    from echelon._text import aligned
+
+    extra = {key: value for key, value in model.extra.items() if value not in (None, {}, [])}
+    facts = [
+        ["Model", model.name],
+        ["Task", model.task],
+        ["Target", model.target],
+        *([["Labels", " < ".join(map(str, model.classes))]] if model.classes else []),
+        ["Trained", model.created],
+        ["With", ", ".join(f"{name} {number}" for name, number in model.versions.items())],
+        *[[key.replace("_", " ").capitalize(), _plain(value)] for key, value in extra.items()],
+    ]
+    columns = [["Column", "kind", "categories"]]
+    columns += [[c.name, c.kind, _levels(c.levels)] for c in model.schema.columns]
+    return [
+        *aligned(facts, words=(0, 1)),
+        *(["", figures_heading(model)] if model.metrics else []),
+        *figures(model.metrics),
+        "",
+        *aligned(columns, words=(0, 1, 2)),
+        *(["", "Notes", *model.notes] if model.notes else []),
+    ]
+
+
+def show_figures(model: TrainedModel) -> None:
+    """Print how good a model that was just trained is, and how that was found."""
+    typer.echo(f"{figures_heading(model)}:")
+    for line in figures(model.metrics):
+        typer.echo(f"  {line}")
+
+
+def figures_heading(model: TrainedModel) -> str:
+    """Settings that were searched on all rows make figures on some of them slightly too good."""
+    searched = bool(model.extra.get("settings"))
+    return "Cross-validated with its settings fixed" if searched else "Cross-validated"
+
+
+def figures(metrics: dict[str, float]) -> list[str]:
+    """Cross-validated figures as lines."""
+    from echelon._text import aligned
+    from echelon.trained.model import HEADINGS
+
+    rows = []
+    for name, heading in HEADINGS.items():
+        if name in metrics:
+            spread = metrics.get(f"{name}_se")
+            rows.append([heading, f"{metrics[name]:.3f}", f"± {spread:.3f}" if spread else ""])
+    return aligned(rows) if rows else []
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={_plain(inner)}" for key, inner in value.items())
+    return ", ".join(map(_plain, value)) if isinstance(value, list) else str(value)
+
+
+def _levels(levels: tuple[str, ...] | None) -> str:
+    if levels is None:
+        return ""
+    shown = ", ".join(map(str, levels[:8]))
+    return shown if len(levels) <= 8 else f"{shown}, … ({len(levels)})"

@@ -1,0 +1,158 @@
+"""``echelon predict``: rows of a table through a saved model, of any size."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .failures import UsageError, guarded
+from .options import Data, Delimiter, Format, Model
+from .streaming import in_order
+from .table_view import show_notes
+from .values import require_place
+
+if TYPE_CHECKING:
+    from echelon.trained import TrainedModel
+    from echelon.trained.array_model import ArrayModel
+
+# Rows that are read, predicted and written together: enough that the work is in the loops, few
+# enough that the memory does not grow with the file.
+_ROWS = 65_536
+
+
+def predict(
+    model: Model,
+    data: Data,
+    out: Annotated[
+        str,
+        typer.Option(
+            help="Where predictions go: .csv, .tsv, .jsonl (also .gz), .parquet or .arrow; - for "
+            "standard output, as CSV."
+        ),
+    ] = "-",
+    proba: Annotated[
+        bool, typer.Option("--proba/--no-proba", help="Columns with the labels' probabilities.")
+    ] = True,
+    interval: Annotated[
+        bool, typer.Option("--interval/--no-interval", help="Columns with prediction intervals.")
+    ] = True,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Column of DATA to copy; may be given again."),
+    ] = None,
+    keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns of DATA.")] = False,
+    format: Format = None,
+    delimiter: Delimiter = None,
+) -> None:
+    """Predict the rows of a table with a saved model.
+
+    The table may be larger than memory: it is read and written in pieces, in the order of its rows.
+    The output appears when all of it is written. Text formats have six digits of probabilities.
+    """
+    with guarded():
+        from echelon.tables import TableWriter, read_chunks
+        from echelon.trained.model import load_predictor
+
+        require_place("--out", out, data, model)
+        trained = load_predictor(model)
+        answer = Answer(trained, proba, interval, tuple(keep or ()), keep_all)
+        pieces = read_chunks(
+            data,
+            format=format,
+            delimiter=delimiter,
+            schema=trained.schema,
+            keep=None if keep_all else answer.keep,
+            rows=_ROWS,
+        )
+        empty = EmptyColumns(trained.schema.names)
+        with TableWriter(out, shares=_shares(trained)) as writer, _progress() as show:
+            rows = 0
+            for frame in in_order(answer, empty.watch(pieces)):
+                writer.write(frame)
+                rows += len(frame)
+                show(rows)
+        show_notes(
+            *(f"No row of {data} has a value in column {name!r}." for name in sorted(empty.names))
+        )
+        if out != "-":
+            count = "1 row" if rows == 1 else f"{rows:,} rows"
+            typer.echo(f"Predictions of {count}: {out}", err=True)
+
+
+def _shares(model: TrainedModel | ArrayModel) -> list[str]:
+    """Columns of probabilities."""
+    from echelon.trained.names import PROBABILITY
+
+    return [f"{PROBABILITY}{label}" for label in model.classes]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is written for a piece of the table."""
+
+    model: TrainedModel | ArrayModel
+    proba: bool
+    interval: bool
+    keep: tuple[str, ...]
+    keep_all: bool
+
+    def __call__(self, frame: Any) -> Any:
+        """Columns to keep, then what the model says."""
+        import pandas as pd
+
+        said = self.model.predict_frame(frame, proba=self.proba, interval=self.interval)
+        kept = self._kept(frame, list(said.columns))
+        return pd.concat([frame[kept], said], axis=1) if kept else said
+
+    def _kept(self, frame: Any, said: list[str]) -> list[str]:
+        names = [str(name) for name in frame.columns]
+        wanted = names if self.keep_all else list(self.keep)
+        absent = [name for name in wanted if name not in names]
+        if absent:
+            raise UsageError(
+                f"--keep {absent[0]} names no column of the table; it has {', '.join(names)}."
+            )
+        twice = [name for name in wanted if name in said]
+        if twice:
+            raise UsageError(
+                f"The table's column {twice[0]!r} has the name of a column of the predictions; "
+                "rename it, or keep only other columns with --keep."
+            )
+        return wanted
+
+
+class EmptyColumns:
+    """Names of the columns that have had no value so far.
+
+    Parameters
+    ----------
+    names : iterable of str
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = set(names)
+
+    def watch(self, pieces: Iterable[Any]) -> Iterator[Any]:
+        """The pieces as they are."""
+        for frame in pieces:
+            if self.names:
+                self.names -= {name for name in self.names if frame[name].notna().any()}
+            yield frame
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int], None]]:
+    """A count of rows on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda rows: None
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with console.status("Reading") as status:
+        yield lambda rows: status.update(f"{rows:,} rows predicted")
