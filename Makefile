@@ -8,14 +8,14 @@ LOCK := requirements/lock.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -path '*/__pycache__/*')
 BUILD_DIR := build/meson
 
-.PHONY: demo test lint bench wheel lock clean help
+.PHONY: demo test lint docs bench wheel lock clean help
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /: /'
 
 demo: $(VENV)/.demo ## Leaderboard of ordinal models on an embedded data set
 	@echo "== echelon compare --example lev"
-	@$(BIN)/echelon compare --example lev --out leaderboard.csv
+	@$(BIN)/echelon compare --example lev --repeats 1 --budget 45s --out leaderboard.csv
 
 # The tests run in two processes, so that more threads of each would only wait for each other.
 test: export OPENBLAS_NUM_THREADS := 1
@@ -32,6 +32,10 @@ lint: $(VENV)/.dev
 	@echo "== mypy" && $(BIN)/mypy
 	@echo "== import-linter" && PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
+docs: $(VENV)/.dev ## The site in build/site; a warning is an error
+	@$(BIN)/python -m sphinx -E -W --keep-going -q -d build/doctrees docs build/site
+	@echo "== site: build/site/index.html"
+
 bench: $(VENV)/.bench ## Ours and the peers side by side; ratios and scaling exponents
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
@@ -47,10 +51,11 @@ lock: ## Pin the newest versions of everything
 	@rm -rf build/lock
 
 clean: ## Remove everything that was made
-	@rm -rf $(VENV) build dist leaderboard.csv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) build dist leaderboard.csv .pytest_cache .mypy_cache .ruff_cache .hypothesis \
+	  docs/api/rooms docs/gallery
 
 $(VENV)/.demo: $(VENV)/.tools $(SOURCES) pyproject.toml meson.build
-	@echo "== installing echelon" && $(call install,cli) && touch $@
+	@echo "== installing echelon" && $(call install,cli,report) && touch $@
 
 $(VENV)/.dev: $(VENV)/.tools $(SOURCES) pyproject.toml meson.build
 	@echo "== installing echelon and its development tools" && $(call install,dev) && touch $@ $(VENV)/.demo
