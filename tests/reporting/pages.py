@@ -1,6 +1,7 @@
 """Small tables and pages for the tests of reports."""
 
 import functools
+from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,44 @@ from echelon.reporting import Report, report
 NASTY = '<script>alert("x")</script>'
 LABELS = ["poor", "$5 & <b>up</b>", 'a "good" one', NASTY]
 COLUMNS = ["size", '"><img src=x onerror=alert(1)>', "cost in $ or $$", "colour"]
+
+_VOID = {"meta", "br", "img", "input", "hr", "link"}
+
+
+class Reader(HTMLParser):
+    """Checks that tags are balanced, and keeps elements, text and ids."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.texts, self.ids = [], [], [], []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes), tuple(self.open)))
+        self.ids += [value for key, value in attributes if key == "id"]
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes), tuple(self.open)))
+        self.ids += [value for key, value in attributes if key == "id"]
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-1:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        if "script" not in self.open and "style" not in self.open:
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, tag):
+        return [attributes for found, attributes, _ in self.elements if found == tag]
 
 
 def table(n=160, seed=0):

@@ -186,8 +186,10 @@ class Section:
 
 def number(value: float, digits: int = 3) -> str:
     """A figure with a fixed number of digits, and a dash where there is none."""
-    if value is None or not math.isfinite(value):
+    if value is None or math.isnan(value):
         return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
     text = f"{value:,.{digits}f}"
     return text.replace("-", "−") if float(text.replace(",", "")) else f"{0:.{digits}f}"
 

@@ -70,7 +70,8 @@ def _score_table(labels: list[str], codes: Any, scores: Any, thresholds: Any) ->
     titles = ["Rows", "25 %", "Median", "75 %"]
     titles += [] if thresholds is None else ["Threshold"]
     columns = [Column("Class", number=False), *map(Column, titles)]
-    return Table("Scores by true class: quartiles, and the threshold above", columns, rows)
+    more = "" if thresholds is None else ", and the threshold above"
+    return Table(f"Scores by true class: quartiles{more}", columns, rows)
 
 
 def calibration(facts: Facts) -> Section | None:
@@ -88,7 +89,7 @@ def calibration(facts: Facts) -> Section | None:
             Tile(number(rps), "", "Ranked probability score", "0 is perfect"),
             Tile(number(plain), "", "The same with class shares alone", "for every row alike"),
             Tile(percent(skill), "", "Better than class shares by", "1 − ratio of the two scores"),
-            Tile(number(_log_loss(truth, p, ranks)), "nats", "Log loss", "per row"),
+            Tile(number(_log_loss(truth, p, ranks)), "nats", "Log loss", "∞ if p was 0"),
         ]
     )
     lead = (
