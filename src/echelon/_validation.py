@@ -88,7 +88,7 @@ def validate_ordinal_fit(
         weights = weights * class_factors(class_weight, codes, scale, weights)[codes]
     observed = np.unique(codes[weights > 0])
     if len(observed) < 2:
-        label = scale.classes[observed[0]]
+        label = scale.classes[observed].tolist()[0]
         raise ValueError(
             f"y has one class only, {label!r}, among the rows of positive weight; "
             "at least two classes are needed."

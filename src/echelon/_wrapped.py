@@ -29,13 +29,28 @@ def is_frozen(estimator: Any) -> bool:
     return isinstance(estimator, FrozenEstimator)
 
 
-def fresh(estimator: Any, classes: Any) -> Any:
-    """A copy of an estimator whose model knows the whole scale, also where rows lack a class."""
+def fresh(estimator: Any, **told: Any) -> Any:
+    """A copy of an estimator whose model is told the values of parameters that it has.
+
+    With ``classes`` it knows the whole scale, also where rows lack a class. None is not told.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from echelon import PRank
+    >>> fresh(make_pipeline(StandardScaler(), PRank()), classes=[1, 2], colour="red")[-1]
+    PRank(classes=[1, 2])
+    """
     copy = clone(estimator)
-    name = f"{_path(copy)}classes"
-    if name in copy.get_params():
-        copy.set_params(**{name: classes})
-    return copy
+    path, known = _path(copy), copy.get_params()
+    told = {f"{path}{name}": value for name, value in told.items() if value is not None}
+    return copy.set_params(**{name: value for name, value in told.items() if name in known})
+
+
+def knows_order(estimator: Any) -> bool:
+    """Whether the model at the end of an estimator can be told the labels' order."""
+    return f"{_path(estimator)}classes" in estimator.get_params()
 
 
 def fit_on_codes(
@@ -45,7 +60,7 @@ def fit_on_codes(
     X, codes, weights = data.X, data.codes, data.sample_weight
     if rows is not None:
         X, codes, weights = _safe_indexing(X, rows), codes[rows], weights[rows]
-    model = fresh(estimator, np.arange(data.n_classes))
+    model = fresh(estimator, classes=np.arange(data.n_classes))
     if is_classifier(model) and len(np.unique(codes[weights > 0])) < 2:
         raise ValueError(
             "Rows that are held out leave only one class to learn from; at least two classes need "

@@ -175,7 +175,16 @@ def test_a_closed_pipe_ends_without_a_word(monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90", 90), ("90s", 90), ("1.5m", 90), ("2h", 7200), ("1h 30m", 5400), ("1M", 60)],
+    [
+        ("90", 90),
+        ("90s", 90),
+        ("1.5m", 90),
+        ("2h", 7200),
+        ("1h 30m", 5400),
+        ("1M", 60),
+        ("4 min", 240),
+        ("9sec", 9),
+    ],
 )
 def test_durations(text, seconds):
     assert read_seconds(text) == seconds
@@ -218,3 +227,32 @@ def test_costs_that_cannot_be_read(tmp_path):
     for path in (tmp_path, tmp_path / "absent.csv"):
         with pytest.raises(failures.UsageError, match="cannot be read"):
             read_cost(path, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--target rating compare t.csv", "Options come after the command"),
+        ("compare t.csv --qid search", "No such option: --qid. Queries are for rankings"),
+        ("fit t.csv --qid search", "No such option: --qid. Queries are for rankings"),
+        ("rank m.echelon t.csv", "To use a saved model: echelon rank DATA --model-file MODEL."),
+        ("rank m.echelon", "m.echelon is a model file and no table; write echelon rank DATA --mo"),
+        ("predict t.csv m.echelon", "is a model file and no table; write echelon predict MODEL"),
+        ("evaluate t.csv m.echelon", "is a model file and no table; write echelon evaluate MODEL"),
+        ("explain t.csv m.echelon", "is a model file and no table; write echelon explain MODEL"),
+        ("compare", "Name a data file, as in echelon compare reviews.csv --target rating"),
+        ("compare t.csv --traget rating", "No such option: --traget"),
+    ],
+)
+def test_lines_in_another_order_get_a_hint(run, capsys, line, words):
+    assert run(*line.split()) == 2
+    said = capsys.readouterr().err
+    assert words in " ".join(said.split())
+    assert "Traceback" not in said
+
+
+def test_other_mistakes_get_no_hint(run, capsys):
+    assert run("rank") == 2
+    assert "saved model" not in capsys.readouterr().err
+    assert run("rank", "t.csv", "--top", "0") == 2
+    assert "saved model" not in capsys.readouterr().err

@@ -1,11 +1,13 @@
 import gzip
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 from support.data import ordinal_data
 
 from echelon import cli
+from echelon.model_selection import Leaderboard, LeaderboardRow
 
 WORDS = ["poor", "fair", "good", "great"]
 
@@ -191,7 +193,11 @@ BAD = {
     "model": ("a,y\n1,1\n2,2\n", ["--models", "oracle"], "There is no model 'oracle'"),
     "no models": ("a,y\n1,1\n2,2\n", ["--models", ","], "at least one model"),
     "cost file": ("a,y\n1,1\n2,2\n", ["--cost", "nowhere.csv"], "nowhere.csv"),
-    "too many folds": ("a,y\n1,1\n2,2\n", ["--folds", "5"], "n_splits=5"),
+    "too many folds": (
+        "a,y\n1,1\n2,2\n",
+        ["--folds", "5"],
+        "5 folds need a class of at least 5 rows",
+    ),
 }
 
 
@@ -299,3 +305,13 @@ def test_without_the_extra_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "typer", None)
     with pytest.raises(SystemExit, match=r"needs typer; install it with pip .*\[cli\]"):
         cli.main()
+
+
+@pytest.mark.parametrize(("folds", "warned"), [(4, True), (5, False)])
+def test_a_lead_on_few_folds_is_said_to_be_one(capsys, folds, warned):
+    from echelon.cli.compare import _print
+
+    figures = np.r_[0.1 * np.ones(folds), np.full(10 - folds, np.nan)]
+    row = LeaderboardRow("odds", {"mae": figures}, 0.1)
+    _print(Leaderboard.of([row], sizes=(80, 20), planned=10), 5, 2)
+    assert ("leads on 4 of 10 folds only" in capsys.readouterr().out) == warned

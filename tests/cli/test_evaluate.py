@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from support.mixed_tables import mixed_frame
 
 from echelon import ProportionalOdds
 from echelon.metrics import mean_absolute_rank_error, mean_cost
@@ -136,13 +137,13 @@ def test_columns_without_values_and_a_single_label_are_noted(run, folder, capsys
     assert "quadratic weighted kappa" in said.out
 
 
-def test_models_of_rankings_are_refused(run, folder, capsys):
+def test_models_of_rankings_are_not_explained(run, folder, capsys):
     from dataclasses import replace
 
     model = load_model(folder / "odds.echelon")
     ranking = folder / "ranking.echelon"
     replace(model, task="ranking").save(ranking)
-    assert run("evaluate", ranking, folder / "new.csv") == 2
+    assert run("explain", ranking, folder / "new.csv") == 2
     assert "is for models of ordered labels" in capsys.readouterr().err
 
 
@@ -182,3 +183,11 @@ def test_columns_keep_the_kinds_that_the_model_knows(run, folder, capsys):
     terms = json.loads(told[told.index("{") :])["rows"][0]["terms"]
     values = {term["feature"]: term["value"] for term in terms}
     assert values["code"] == "007" and values["word"] == "yes"
+
+
+def test_categories_that_the_model_has_not_seen_are_noted(run, model_file, tmp_path, capsys):
+    frame = mixed_frame(60, seed=7)
+    frame.loc[5, "colour"] = "ultraviolet"
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    assert run("evaluate", model_file, tmp_path / "new.csv") == 0
+    assert "has not seen, such as 'ultraviolet', in 1 row." in capsys.readouterr().err

@@ -72,13 +72,20 @@ def test_kept_columns_come_first(run, model_file, tmp_path, small_pieces):
     assert list(pd.read_csv(out).columns) == [*frame.columns, ALL[0], *ALL[-2:]]
 
 
-def test_columns_in_another_order_and_unseen_categories(run, model_file, tmp_path):
+def test_columns_in_another_order_and_unseen_categories(
+    run, model_file, tmp_path, capsys, small_pieces
+):
     frame = mixed_frame(60, seed=7)
-    frame.loc[0, "colour"] = "ultraviolet"
+    frame.loc[[0, 59], "colour"] = ["ultraviolet", "infrared"]
+    frame.loc[1, "colour"] = "?"
     path, out = tmp_path / "t.csv", tmp_path / "p.csv"
     frame[["colour", "c", "b", "a"]].to_csv(path, index=False)
     assert run("predict", model_file, path, "--out", out) == 0
     assert len(pd.read_csv(out)) == 60
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "Note: Column 'colour' has categories that the model has not seen, such as 'ultraviolet', "
+        "in 2 rows."
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,7 +94,8 @@ def test_columns_in_another_order_and_unseen_categories(run, model_file, tmp_pat
         (lambda f: f.rename(columns={"colour": "color"}), [], "is it 'color' for 'colour'?"),
         (lambda f: f.drop(columns=["a", "b"]), [], "'a', 'b'"),
         (lambda f: f.assign(a="tall"), [], "'a'"),
-        (lambda f: f, ["--keep", "name"], "--keep name"),
+        (lambda f: f, ["--keep", "name"], "has no column 'name'; it has a, b, c, colour, rating."),
+        (lambda f: f, ["--keep", "Rating"], "has no column 'Rating'; did you mean 'rating'?"),
         (lambda f: f.assign(predicted=1), ["--keep-all"], "'predicted'"),
         (lambda f: f.iloc[:0], [], "no rows"),
     ],

@@ -169,3 +169,8 @@ def test_round_trip(classes, data):
     codes = data.draw(st.lists(st.integers(0, len(classes) - 1), min_size=1, max_size=20))
     scale = OrdinalScale(np.array(classes))
     assert scale.encode(scale.decode(codes)).tolist() == codes
+
+
+def test_no_labels_at_all():
+    with pytest.raises(ValueError, match="stars must have at least one label; found none"):
+        read_scale([], name="stars")

@@ -339,8 +339,9 @@ def test_weights_and_levels_go_through_a_search():
     model = OrdinalCalibrator(search, decision="inner").fit(X, y, sample_weight=w)
     expected = search.fit(X, y, proportionalodds__sample_weight=w)
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X))
-    copy = fresh(search, [0, 1, 2, 3, 4])
+    copy = fresh(search, classes=[0, 1, 2, 3, 4], colour="red", cost=None)
     assert copy.get_params()["estimator__proportionalodds__classes"] == [0, 1, 2, 3, 4]
+    assert copy.get_params()["estimator__proportionalodds__cost"] == "absolute"
     assert search.get_params()["estimator__proportionalodds__classes"] is None
 
 

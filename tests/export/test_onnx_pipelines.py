@@ -348,3 +348,9 @@ def test_model_names_itself():
     # Older runtimes refuse graphs whose nodes have no names of their own.
     names = [node.name for node in proto.graph.node]
     assert all(names) and len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("model", [None, "LinearSVOR"])
+def test_what_is_no_model(model):
+    with pytest.raises(TypeError, match="model must be a fitted model; found"):
+        to_onnx(model)

@@ -10,7 +10,8 @@ from sklearn.preprocessing import FunctionTransformer
 from support.data import ordinal_data
 
 from echelon import LinearSVOR, ProportionalOdds
-from echelon.inspection import feature_effects
+from echelon.inspection import Effect, feature_effects
+from echelon.inspection.words import shown_value
 
 
 def test_it_agrees_with_scikit_learn_on_class_probabilities():
@@ -168,3 +169,17 @@ def test_no_rows_are_refused():
         feature_effects(model, X[:0])
     with pytest.raises(ValueError, match="max_rows must be an integer of at least 1; found 0"):
         feature_effects(model, X, max_rows=0)
+
+
+def test_an_input_without_effect_is_told_so():
+    counts = (np.array([0.0, 1.0, 2.0]), np.array([3, 4]))
+    flat = Effect("size", "number", [1, 9], np.array([1.0, 1.001]), None, counts, "ranks", None)
+    assert flat.sentence() == "size: no effect"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(25690.4, "25690"), (1234.56, "1235"), (0.001234, "0.001234"), (2e12, "2e+12")],
+)
+def test_large_numbers_are_shown_in_digits(value, text):
+    assert shown_value(value) == text

@@ -2,7 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from echelon.tables import TableError, labelled_table, parse_order, read_labelled_table
+from echelon.tables import (
+    TableError,
+    encode_target,
+    labelled_table,
+    parse_order,
+    read_labelled_table,
+)
 
 WORDS = ["poor", "fair", "good"]
 
@@ -157,11 +163,32 @@ def test_labels_that_the_order_does_not_name():
         labelled_table(frame_of(WORDS), "y", "poor<fair<god<best")
 
 
+def test_labels_that_differ_by_spaces_or_case_are_shown_and_explained():
+    words = ["poor", "good ", "Poor", "good", "poor", "good"]
+    hint = r"name: 'good ', 'Poor'; write 'good ' and 'good' alike if they are the same\.$"
+    with pytest.raises(TableError, match=hint):
+        labelled_table(frame_of(words), "y", "poor<good")
+    with pytest.raises(TableError, match=r"know: POOR; it knows poor, good; write 'POOR' and 'poo"):
+        encode_target(["POOR"], ["poor", "good"])
+
+
+def test_texts_that_are_dates_or_sentences_are_noted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "day,y\n" + "".join(f"{i}.1.2024,{i % 2}\n" for i in range(1, 25)) + "1.1.2024,1\n"
+    )
+    assert read_labelled_table(path).notes == (
+        "Column 'day' is taken for categories; write dates such as '1.1.2024' as 2024-01-31.",
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("poor", "at least two labels"),
-        ("poor<<good", "at least two labels"),
+        ("poor<<good", r"from lowest to highest, such as"),
+        ("poor,fair,good", r"highest, with '<' between them and not ',', such as"),
+        ("good > poor", r"highest, with '<' between them and not '>', such as"),
         ("poor<good<poor", "names more than once: poor"),
     ],
 )

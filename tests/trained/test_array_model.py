@@ -6,10 +6,16 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from support.mixed_tables import ORDER, WORDS, mixed_frame
 
 from echelon import SVOR, LinearSVOR, ORBoost, ProportionalOdds, RankRules
 from echelon.calibration import OrdinalCalibrator
+from echelon.ordinal.costs import cost_matrix, minimum_cost_codes
 from echelon.ordinal.intervals import conformal_p_values
 from echelon.tables import labelled_table
 from echelon.trained import ModelFileError, TrainedModel, load_model, train
@@ -92,6 +98,35 @@ def test_calibrated_rules():
     fast = ArrayModel(array_form(wrapped), model.schema, model.classes)
     expected, found = (m.predict_frame(new_frame()) for m in (wrapped, fast))
     pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("cost", ["absolute", COST], ids=["absolute", "own cost"])
+def test_labels_of_the_model_beside_calibrated_chances(cost):
+    table = labelled_table(training_frame(), "rating", ORDER)
+    inner = clone(trained("odds", cost).estimator)
+    # Chances far from the calibrated ones, so that decisions by the two differ.
+    inner.set_params(model__alpha=100.0)
+    calibrated = OrdinalCalibrator(inner, cv=3, decision="inner", classes=WORDS)
+    calibrated.fit(table.X, table.y)
+    wrapped = TrainedModel(calibrated, table.schema, WORDS, "rating", "odds")
+    fast = ArrayModel(unpack(pack(array_form(wrapped))), table.schema, WORDS)
+    fast.check()
+    expected, found = (m.predict_frame(new_frame()) for m in (wrapped, fast))
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-11, atol=1e-13)
+    by_chances = minimum_cost_codes(wrapped.predict_proba(new_frame()), cost_matrix(cost, 4))
+    assert (np.asarray(WORDS)[by_chances] != found["predicted"]).any()
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(with_mean=False), MinMaxScaler()])
+def test_a_preparation_of_ones_own_has_no_arrays(scaler, tmp_path):
+    frame = training_frame()[["a", "b", "c", "rating"]]
+    impute = SimpleImputer(strategy="median", keep_empty_features=True)
+    own = ColumnTransformer([("numbers", make_pipeline(impute, scaler), ["a", "b", "c"])])
+    table = labelled_table(frame, "rating", ORDER)
+    model = train(table, make_pipeline(own, ProportionalOdds()), evaluate=False)
+    model.save(tmp_path / "m.echelon")
+    again = load_predictor(tmp_path / "m.echelon")
+    pd.testing.assert_frame_equal(again.predict_frame(frame), model.predict_frame(frame))
 
 
 @pytest.mark.parametrize("name", ["ORBoost", "SVOR"])

@@ -4,11 +4,16 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 from support.mixed_tables import ORDER, WORDS, mixed_frame
 
-from echelon import ProportionalOdds, RoundedRegressor
+from echelon import ProportionalOdds, RankBoost, RoundedRegressor
+from echelon._reading import answering_model
 from echelon.calibration import OrdinalCalibrator
+from echelon.model_selection.preparation import prepare
 from echelon.tables import labelled_table
 from echelon.trained import train
 from echelon.trained.figures import cross_validated
@@ -74,3 +79,65 @@ def test_folds_end_when_patience_does():
     figures, measured = cross_validated(measure, folds, patience=60.0, n_jobs=1)
     assert (figures["mae"], measured) == (2.0, 5)
     assert figures["mae_se"] == pytest.approx(np.sqrt(2.5 / 5))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(SimpleImputer(), ProportionalOdds()),
+        GridSearchCV(ProportionalOdds(), {"alpha": [0.1, 1.0]}, cv=3),
+        make_pipeline(SimpleImputer(), LogisticRegression()),
+    ],
+    ids=["pipeline", "search", "classifier without an order"],
+)
+def test_pipelines_and_searches_are_told_the_order_of_the_labels(model):
+    frame = mixed_frame(240).drop(columns="colour")
+    frame["a"] = frame["a"].fillna(0.0)
+    in_words = train(labelled_table(frame, "rating", ORDER), model)
+    frame["rating"] = frame["rating"].map(WORDS.index)
+    in_numbers = train(labelled_table(frame, "rating", None), model)
+    assert in_words.name == type(answering_model(model)).__name__
+    assert in_words.metrics == pytest.approx(in_numbers.metrics)
+    np.testing.assert_allclose(in_words.predict_proba(frame), in_numbers.predict_proba(frame))
+    # Chances belong to the label of their column.
+    expected = in_words.predict_proba(frame) @ np.arange(4.0)
+    assert np.corrcoef(expected, frame["rating"])[0, 1] > 0.5
+
+
+def test_a_cost_reaches_the_model_of_a_pipeline(table):
+    cost = [[0, 1, 2, 3], [9, 0, 1, 2], [9, 9, 0, 1], [9, 9, 9, 0]]
+    pipeline = make_pipeline(prepare(table.schema), ProportionalOdds(alpha=1.0))
+    dear = train(table, pipeline, cost=cost, evaluate=False)
+    bare = train(table, ProportionalOdds(alpha=1.0), cost=cost, evaluate=False)
+    np.testing.assert_array_equal(dear.predict(table.X), bare.predict(table.X))
+    usual = train(table, pipeline, evaluate=False)
+    assert (dear.predict(table.X) != usual.predict(table.X)).any()
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (3, "model must be the name of a candidate, a Candidate or an estimator; found 3"),
+        (ProportionalOdds, "model must be the name of a candidate"),
+        (Ridge(), "Ridge predicts numbers: put a regressor into RoundedRegressor"),
+        (RankBoost(), "RankBoost predicts numbers"),
+    ],
+)
+def test_models_that_do_not_predict_labels(table, model, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        train(table, model)
+
+
+def test_tables_that_cannot_be_learnt_from(table):
+    with pytest.raises(TypeError, match=r"must be a LabelledTable.*found DataFrame"):
+        train(mixed_frame())
+    few = labelled_table(mixed_frame(90).drop_duplicates("rating"), "rating", ORDER)
+    with pytest.raises(ValueError, match=r"3 folds need a class of at least 3 rows; .* has 1"):
+        train(few)
+
+
+@pytest.mark.parametrize("X", [np.zeros((2, 3)), np.zeros(4), None])
+def test_arrays_of_another_shape(table, X):
+    model = train(table, ProportionalOdds(), evaluate=False)
+    with pytest.raises(ValueError, match="X must be a table with 4 columns, a, b, c, colour; "):
+        model.predict(X)

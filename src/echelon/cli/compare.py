@@ -139,7 +139,10 @@ def _load(
     from echelon.tables import labelled_table, read_labelled_table
 
     if (data is None) == (example is None):
-        raise UsageError("Name a data file, or an embedded data set with --example.")
+        raise UsageError(
+            "Name a data file, as in echelon compare reviews.csv --target rating, or an embedded "
+            "data set, as in echelon compare --example lev."
+        )
     if data is not None:
         name = "standard input" if data == "-" else data
         return read_labelled_table(data, target, order, **reading), name
@@ -227,6 +230,11 @@ def _print(board: Leaderboard, folds: int, repeats: int) -> None:
         typer.echo(f"{model} has no figures: {reason}")
     if not board.interrupted and any(row.n_folds < board.planned for row in board.rows):
         typer.echo("Not all folds fitted into the budget; --resume goes on from here.")
+    if 2 * board.best.n_folds < board.planned:
+        typer.echo(
+            f"{board.best.model} leads on {board.best.n_folds} of {board.planned} folds only; go "
+            "on with --resume, or give more --budget, before you trust that."
+        )
 
 
 def _write(board: Leaderboard, out: Path) -> None:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .evaluate_ranking import evaluate_ranking
 from .failures import UsageError, guarded
+from .new_categories import NewCategories
 from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Seed
 from .table_view import show_notes
-from .values import read_cost, require_place
+from .values import read_cost, refuse_model_as_table, require_place
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel
@@ -39,7 +41,7 @@ def evaluate(
 ) -> None:
     """Measure a saved model on a table with labels.
 
-    Every figure has an interval from draws of rows with replacement.
+    Every figure has an interval from draws with replacement, of rows or, for a ranking, of queries.
     """
     with guarded():
         if not 0.0 < confidence < 1.0:
@@ -47,11 +49,19 @@ def evaluate(
         for option, path in (("--report", report), ("--out", out)):
             if path is not None:
                 require_place(option, path, data, model, cost)
+        refuse_model_as_table(data, "evaluate MODEL DATA")
         from echelon.inspection import evaluate_model
         from echelon.tables import read_table
         from echelon.trained import load_model
 
-        trained = require_ordinal(load_model(model), "evaluate")
+        trained = load_model(model)
+        if trained.task == "ranking":
+            _refuse_for_rankings(report=report, cost=cost)
+            reading = {"format": format, "delimiter": delimiter, "drop_unlabelled": drop_unlabelled}
+            figures = evaluate_ranking(trained, data, target, confidence, seed, **reading)
+            if out is not None:
+                _write_json(out, figures)
+            return
         matrix = read_cost(cost, trained.classes)
         name = trained.target if target is None else target
         frame = read_table(
@@ -70,11 +80,18 @@ def evaluate(
             _write_report(report, trained, X, y, matrix)
 
 
+def _refuse_for_rankings(**options: Path | None) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise UsageError(f"--{name} is for models of labels, and this one ranks rows.")
+
+
 def require_ordinal(trained: TrainedModel, command: str) -> TrainedModel:
     """The model, if it predicts ordered labels."""
     if trained.task != "ordinal":
         raise UsageError(
-            f"`echelon {command}` is for models of ordered labels, and {trained.name} ranks rows."
+            f"`echelon {command}` is for models of ordered labels, and {trained.name} ranks rows; "
+            "rank a table with echelon rank DATA --model-file MODEL."
         )
     return trained
 
@@ -115,6 +132,9 @@ def _notes(trained: TrainedModel, frame: Any, y: Any, data: str) -> list[str]:
         for name in trained.schema.names
         if frame[name].isna().all()
     ]
+    new = NewCategories(trained.schema)
+    new.look_at(frame)
+    notes += new.notes()
     labels = {str(label) for label in y}
     if len(labels) == 1:
         notes.append(

@@ -11,6 +11,7 @@ import typer
 from .evaluate import require_ordinal, split_labels
 from .failures import UsageError, guarded
 from .options import Cost, Delimiter, Format, Model, Seed
+from .values import read_cost, refuse_model_as_table
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel
@@ -59,6 +60,7 @@ def explain(
     what pushed their predictions up and down.
     """
     with guarded():
+        refuse_model_as_table(data, "explain MODEL DATA")
         from echelon.trained import load_model
 
         trained = require_ordinal(load_model(model), "explain")
@@ -195,8 +197,6 @@ def _tell_importance(
     trained: TrainedModel, frame: Any, target: str | None, cost: Any, seed: int, told: _Told
 ) -> None:
     from echelon.inspection import ordinal_importance
-
-    from .values import read_cost
 
     matrix = read_cost(cost, trained.classes)
     X, y = split_labels(trained, frame, target, drop_unlabelled=True)

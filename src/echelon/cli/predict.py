@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .failures import UsageError, guarded
+from .new_categories import NewCategories
 from .options import Data, Delimiter, Format, Model
 from .streaming import in_order
 from .table_view import show_notes
-from .values import require_place
+from .values import refuse_model_as_table, require_place
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel
@@ -55,6 +56,7 @@ def predict(
     The output appears when all of it is written. Text formats have six digits of probabilities.
     """
     with guarded():
+        refuse_model_as_table(data, "predict MODEL DATA")
         from echelon.tables import TableWriter, read_chunks
         from echelon.trained.model import load_predictor
 
@@ -70,14 +72,16 @@ def predict(
             rows=_ROWS,
         )
         empty = EmptyColumns(trained.schema.names)
+        new = NewCategories(trained.schema)
         with TableWriter(out, shares=_shares(trained)) as writer, _progress() as show:
             rows = 0
-            for frame in in_order(answer, empty.watch(pieces)):
+            for frame in in_order(answer, new.watch(empty.watch(pieces))):
                 writer.write(frame)
                 rows += len(frame)
                 show(rows)
         show_notes(
-            *(f"No row of {data} has a value in column {name!r}." for name in sorted(empty.names))
+            *(f"No row of {data} has a value in column {name!r}." for name in sorted(empty.names)),
+            *new.notes(),
         )
         if out != "-":
             count = "1 row" if rows == 1 else f"{rows:,} rows"
@@ -112,11 +116,6 @@ class Answer:
     def _kept(self, frame: Any, said: list[str]) -> list[str]:
         names = [str(name) for name in frame.columns]
         wanted = names if self.keep_all else list(self.keep)
-        absent = [name for name in wanted if name not in names]
-        if absent:
-            raise UsageError(
-                f"--keep {absent[0]} names no column of the table; it has {', '.join(names)}."
-            )
         twice = [name for name in wanted if name in said]
         if twice:
             raise UsageError(

@@ -10,7 +10,7 @@ import typer
 from .failures import UsageError, guarded, usage_errors
 from .options import Data, Delimiter, Drop, DropUnlabelled, Format, Jobs, Order, Seed
 from .table_view import show_notes
-from .values import require_place
+from .values import refuse_model_as_table, require_place
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel
@@ -78,6 +78,7 @@ def rank(
     """
     with guarded():
         say = Speaker(out)
+        refuse_model_as_table(data, "rank DATA --model-file MODEL")
         _refuse_unwritable(out, save, data, pairs, model_file)
         if model_file is not None:
             _refuse_training(target, pairs, save)

@@ -121,15 +121,17 @@ def read_training_table(
     frame = read_table(data, format=format, delimiter=delimiter, target=target)
     if svmlight and qid is None and QUERY in frame.columns:
         qid = QUERY
-    _require_columns(data, frame, [("--target", target), ("--qid", qid), ("--id", id)], drop)
+    require_columns(data, frame, [("--target", target), ("--qid", qid), ("--id", id)], drop)
     notes: list[str] = []
     if target is not None:
-        frame, notes = _labelled(data, frame, target, drop_unlabelled)
+        frame, notes = labelled_rows(data, frame, target, drop_unlabelled)
     y, levels = (None, None) if target is None else _relevance(frame[target], order, target)
     if order is not None and levels is not None:
         notes += absent_levels(frame[target], levels)
-    queries = None if qid is None else _entries(data, frame, qid, "query")
-    ids = None if id is None else _entries(data, frame, id, "id")
+    if target is not None and qid is None:
+        notes += ["All rows are compared; if they belong to queries, name the column with --qid."]
+    queries = None if qid is None else entries(data, frame, qid, "query")
+    ids = None if id is None else entries(data, frame, id, "id")
     stated = _read_pairs(pairs, ids, id, data) if pairs is not None else (None, None)
     names = [name for name in (target, qid, id) if name is not None]
     if svmlight and target is None:
@@ -150,7 +152,7 @@ def read_training_table(
         *stated,
         (*notes, *more),
     )
-    _require_a_pair(table)
+    require_a_pair(table)
     return table
 
 
@@ -181,21 +183,22 @@ def read_new_table(
         qid = known
     if id is None and trained.extra.get("id") in names:
         id = trained.extra["id"]
-    _require_columns(data, frame, [("--qid", qid), ("--id", id)], ())
+    require_columns(data, frame, [("--qid", qid), ("--id", id)], ())
     return RankingTable(
         data,
         trained.schema.apply(frame, data),
         trained.schema,
-        queries=None if qid is None else _entries(data, frame, qid, "query"),
+        queries=None if qid is None else entries(data, frame, qid, "query"),
         qid_name=qid,
-        ids=None if id is None else _entries(data, frame, id, "id"),
+        ids=None if id is None else entries(data, frame, id, "id"),
         id_name=id,
     )
 
 
-def _require_columns(
+def require_columns(
     data: str, frame: Any, named: list[tuple[str, str | None]], drop: Sequence[str]
 ) -> None:
+    """Refuse options that name columns that are not there, or the same one."""
     from echelon.tables.faults import no_such_column
 
     names = [str(name) for name in frame.columns]
@@ -212,7 +215,10 @@ def _require_columns(
                 raise UsageError(f"{other} and {option} name the same column, {name!r}.")
 
 
-def _labelled(data: str, frame: Any, target: str, drop_unlabelled: bool) -> tuple[Any, list[str]]:
+def labelled_rows(
+    data: str, frame: Any, target: str, drop_unlabelled: bool
+) -> tuple[Any, list[str]]:
+    """Rows with a label, and a note on the others."""
     missing = frame[target].isna()
     count = int(missing.sum())
     if not count:
@@ -243,7 +249,8 @@ def _relevance(labels: Any, order: str | None, name: str) -> tuple[Any, list[str
     return codes.astype(np.float64), [str(label) for label in classes]
 
 
-def _entries(data: str, frame: Any, name: str, what: str) -> list[Any]:
+def entries(data: str, frame: Any, name: str, what: str) -> list[Any]:
+    """Queries or ids, which every row must have."""
     column = frame[name]
     missing = column.isna()
     if missing.any():
@@ -315,22 +322,26 @@ def _inputs(data: str, frame: Any) -> tuple[Any, list[str]]:
     """Input columns without those that only name rows, which are noted."""
     from echelon.tables import Schema
     from echelon.tables.identifiers import identifier_reason
+    from echelon.tables.lookalikes import notes_on_texts, refuse_written_numbers
 
     empty = [str(name) for name in frame.columns if frame[name].isna().all()]
     if empty:
         raise UsageError(f"{data} has no value in column {empty[0]!r}; leave it out with --drop.")
+    schema = Schema.of(frame)
+    refuse_written_numbers(schema, data)
     reasons = {
         column.name: identifier_reason(column.name, frame[column.name], column.kind)
-        for column in Schema.of(frame).columns
+        for column in schema.columns
     }
     left_out = {name: reason for name, reason in reasons.items() if reason is not None}
     if len(left_out) == frame.shape[1]:
         raise UsageError(f"{data} has no input column to rank by.")
     notes = [f"Column {name!r} left out as an identifier: {why}." for name, why in left_out.items()]
-    return frame.drop(columns=list(left_out)), notes
+    kept = frame.drop(columns=list(left_out))
+    return kept, [*notes, *notes_on_texts(Schema.of(kept), len(kept))]
 
 
-def _require_a_pair(table: RankingTable) -> None:
+def require_a_pair(table: RankingTable) -> None:
     """Refuse a table in which nothing stands above anything."""
     from echelon.pairs import PairSet
 

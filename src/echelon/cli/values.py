@@ -12,8 +12,11 @@ from typing import Any
 
 from .failures import UsageError, usage_errors
 
+MODEL_SUFFIX = ".echelon"
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)"
-_DURATION = re.compile(rf"(?:({_NUMBER})h)?(?:({_NUMBER})m)?(?:({_NUMBER})s?)?", re.IGNORECASE)
+_DURATION = re.compile(
+    rf"(?:({_NUMBER})h)?(?:({_NUMBER})m(?:in)?)?(?:({_NUMBER})(?:s(?:ec)?)?)?", re.IGNORECASE
+)
 
 
 def read_seconds(text: str, option: str = "--budget") -> float:
@@ -70,6 +73,12 @@ def require_place(option: str, path: str | Path, *sources: str | Path | None) ->
     for source in sources:
         if source is not None and path.is_file() and _same_file(path, source):
             raise UsageError(f"{option} {path} would replace what is read; name another file.")
+
+
+def refuse_model_as_table(data: str | Path | None, usage: str) -> None:
+    """Refuse a model file in the place of a table, and say how the command is written."""
+    if data is not None and Path(data).suffix == MODEL_SUFFIX:
+        raise UsageError(f"{data} is a model file and no table; write echelon {usage}.")
 
 
 def _same_file(path: Path, other: str | Path) -> bool:

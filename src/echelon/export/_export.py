@@ -10,6 +10,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from .._choices import require_choice
+from .._reading import inner_estimator
 from . import _kernel_models, _linear_models, _rule_models, _tree_models  # noqa: F401 - registered
 from ._columns import TEXT, Columns, as_double
 from ._decoding import Ordinal
@@ -83,6 +84,8 @@ def to_onnx(
     """
     require_choice("inputs", inputs, ("auto", "matrix", "columns"))
     require_choice("dtype", dtype, ("float64", "float32"))
+    if not hasattr(inner_estimator(model), "predict"):
+        raise TypeError(f"model must be a fitted model; found {model!r}.")
     steps, final = taken_apart(model)
     check_is_fitted(final)
     graph = Graph(_opset(target_opset))

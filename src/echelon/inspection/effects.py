@@ -69,6 +69,8 @@ class Effect:
         >>> print(Effect("size", "number", [1, 9], rank, None, counts, "ranks", None).sentence())
         size: 1.50 ranks higher at 9 than at 1
         """
+        if round(self.span, 2) == 0.0:
+            return f"{self.feature}: no effect"
         low, high = int(np.argmin(self.expected_rank)), int(np.argmax(self.expected_rank))
         unit = " ranks" if self.unit == "ranks" else " of score"
         return (

@@ -143,7 +143,7 @@ def scale_for(model: Any, y: Any, classes: Any) -> tuple[OrdinalScale, Codes]:
 
 def unfitted(model: Any, scale: OrdinalScale) -> Any:
     """Clone that knows the whole scale, also where a training fold lacks a class."""
-    return fresh(inner_estimator(model), scale.classes.tolist())
+    return fresh(inner_estimator(model), classes=scale.classes.tolist())
 
 
 def rows_of(X: Any, rows: Rows) -> Any:

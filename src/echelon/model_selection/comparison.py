@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
 
-from sklearn.base import clone
-
+from .._wrapped import fresh
 from ..ordinal.labels import read_scale
-from .contest import Contest, repeated_splits
+from .contest import Contest
 from .leaderboard import Leaderboard, LeaderboardRow
+from .tuning import repeated_splits
 from .units import Arena, Entrant
 
 
@@ -62,7 +62,7 @@ def compare_models(
         raise ValueError("models must name at least one model.")
     scale, codes = read_scale(y, classes)
     known = scale.classes.tolist()
-    entrants = {n: Entrant(n, _with_classes(model, known)) for n, model in models.items()}
+    entrants = {n: Entrant(n, fresh(model, classes=known)) for n, model in models.items()}
     splits = repeated_splits(codes, folds, repeats, random_state)
     contest = Contest(Arena(X, y, known, splits, entrants, random_state=random_state, strict=True))
     with closing(contest.run(n_jobs=n_jobs)) as steps:
@@ -71,10 +71,3 @@ def compare_models(
             if row is not None and on_row is not None:
                 on_row(row)
     return contest.board()
-
-
-def _with_classes(model: Any, classes: list[Any]) -> Any:
-    """Clone that knows the whole scale, also where a training fold lacks a class."""
-    model = clone(model)
-    names = [name for name in model.get_params() if name.rpartition("__")[2] == "classes"]
-    return model.set_params(**dict.fromkeys(names, classes))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,16 +11,17 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.utils.validation import _num_samples
 
-from ..ordinal.costs import check_cost_matrix
+from .._warnings import warn_caller
+from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
 from .leaderboard import MEASURES, Leaderboard, LeaderboardRow
 from .roster import Candidate
 from .roster import candidates as all_candidates
 from .schedule import Schedule
-from .tuning import candidate_pipeline, for_pipeline, split
+from .tuning import candidate_pipeline, for_pipeline, repeated_splits
 from .unit_store import UnitStore
 from .units import Arena, Entrant, Outcome
 from .workers import count_jobs, run_units
@@ -154,11 +154,10 @@ class Contest:
 
     def _lose_store(self, error: OSError) -> None:
         where, self._store = self._store.path, None
-        warnings.warn(
+        warn_caller(
             f"Finished folds cannot be kept in {where}: {error.strerror or error}. An interrupted "
             "contest cannot be resumed.",
             RuntimeWarning,
-            stacklevel=2,
         )
 
     def _progress(self, schedule: Schedule, latest: Outcome | None) -> ContestProgress:
@@ -230,7 +229,7 @@ def run_contest(
         share of the budget is given up; what has not ended at 1.1 times the budget is abandoned.
     folds, repeats : int
         Folds of each cross-validation, and cross-validations.
-    cost : array-like of shape (K, K), optional
+    cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), optional
         Row y, column r: the cost of predicting r when the truth is y. It ranks the models, and
         those that take a cost learn with it.
     n_jobs : int, optional
@@ -306,11 +305,20 @@ def make_arena(
     X, y, classes, schema = _read(table, y, classes)
     scale, codes = read_scale(y, classes)
     known = scale.classes.tolist()
+    if len(np.unique(codes)) < 2:
+        raise ValueError(f"y must have at least two classes; found {known[codes[0]]!r}.")
+    if _num_samples(X) != len(codes):
+        raise ValueError(
+            f"y must have a label for every row; found {len(codes)} labels for {_num_samples(X)} "
+            "rows."
+        )
     if cost is not None:
-        cost = check_cost_matrix(cost, len(known))
+        cost = cost_matrix(cost, len(known))
     roster = all_candidates(random_state) if candidates is None else candidates
-    if not roster:
-        raise ValueError("candidates must name at least one model.")
+    if not isinstance(roster, Mapping) or not roster:
+        raise ValueError(
+            "candidates must be a mapping from the name of at least one model to its Candidate."
+        )
     entrants = {
         name: Entrant(
             name,
@@ -335,10 +343,3 @@ def _read(table: Any, y: Any, classes: Any) -> tuple[Any, Any, Any, Any]:
     frame = nw.from_native(table, eager_only=True).to_pandas()
     schema = Schema.of(frame)
     return schema.apply(frame), y, classes, schema
-
-
-def repeated_splits(codes: Any, folds: int, repeats: int, random_state: int) -> list[Any]:
-    """Folds of repeated stratified cross-validation."""
-    return split(
-        RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=random_state), codes
-    )

@@ -124,6 +124,8 @@ def find_candidate(name: str, random_state: int = 0) -> Candidate:
     >>> find_candidate("gp").name
     'GPOR'
     """
+    if not isinstance(name, str):
+        raise TypeError(f"name must be the name of a candidate; found {name!r}.")
     roster = candidates(random_state)
     wanted = _plain(name)
     found = [known for known in roster if _plain(known) == wanted]

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from statistics import median
 
 #: Least seconds that a fold may take before it is given up.
@@ -94,6 +95,8 @@ class Schedule:
         finished: Mapping[str, Collection[int]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        if budget is not None and not (isinstance(budget, Real) and float(budget) >= 0.0):
+            raise ValueError(f"budget must be a number of seconds; found {budget!r}.")
         finished = finished or {}
         self.jobs, self._clock, self._started = jobs, clock, clock()
         self._budget = math.inf if budget is None else budget

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from .._wrapped import fresh
 from ..metrics import cost_scorer
+from ..ordinal.arrays import require_count
 from ..ordinal.labels import read_scale
 from .coarse_to_fine import CoarseToFineSearchCV
 from .preparation import prepare
@@ -52,12 +53,12 @@ def candidate_pipeline(
     >>> list(model.named_steps), model["model"].classes
     (['prepare', 'model'], [1, 2, 3])
     """
-    model = clone(candidate.estimator)
-    known = model.get_params(deep=False)
-    if "classes" in known:
-        model.set_params(classes=list(classes))
-    if cost is not None and "cost" in known:
-        model.set_params(cost=cost)
+    if not hasattr(candidate, "estimator") or not hasattr(candidate, "settings"):
+        raise TypeError(
+            "A candidate must be one of echelon.model_selection.candidates() or a Candidate of "
+            f"your own; found {type(candidate).__name__}."
+        )
+    model = fresh(candidate.estimator, classes=list(classes), cost=cost)
     if schema is None:
         preparation = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     else:
@@ -158,12 +159,26 @@ def best_settings(
 
 def stratified_folds(codes: Any, folds: int, random_state: int) -> list[Any]:
     """Training and test rows of every fold; classes may be smaller than the number of folds."""
-    return split(StratifiedKFold(folds, shuffle=True, random_state=random_state), codes)
+    return _split(StratifiedKFold, codes, folds, shuffle=True, random_state=random_state)
 
 
-def split(splitter: Any, codes: Any) -> list[Any]:
+def repeated_splits(codes: Any, folds: int, repeats: int, random_state: int) -> list[Any]:
+    """Folds of repeated stratified cross-validation."""
+    require_count("repeats", repeats)
+    return _split(
+        RepeatedStratifiedKFold, codes, folds, n_repeats=repeats, random_state=random_state
+    )
+
+
+def _split(splitter: Any, codes: Any, folds: int, **options: Any) -> list[Any]:
     """Folds of a stratified splitter, without its warning about small classes."""
+    require_count("folds", folds, 2)
+    largest = int(np.bincount(codes, minlength=1).max())
+    if largest < folds:
+        raise ValueError(
+            f"{folds} folds need a class of at least {folds} rows; the largest has {largest}."
+        )
     with warnings.catch_warnings():
         # Classes smaller than the number of folds are missing from some; the scale covers that.
         warnings.filterwarnings("ignore", message="The least populated class")
-        return list(splitter.split(np.zeros(len(codes)), codes))
+        return list(splitter(n_splits=folds, **options).split(np.zeros(len(codes)), codes))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing, contextmanager
 from multiprocessing import resource_tracker
+from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,6 +32,8 @@ _ABANDONED = "The budget ended while one of its folds was running."
 
 def count_jobs(n_jobs: int | None) -> int:
     """Processes that ``n_jobs`` means, as in joblib."""
+    if not (n_jobs is None or isinstance(n_jobs, Integral)) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be an integer other than 0, or None; found {n_jobs!r}.")
     return int(effective_n_jobs(n_jobs))
 
 

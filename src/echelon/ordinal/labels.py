@@ -128,6 +128,8 @@ def _stated_classes(classes: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[An
 
 
 def _sorted_classes(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    if len(values) == 0:
+        raise ValueError(f"{name} must have at least one label; found none.")
     if values.dtype.kind == "O":
         values = _common_type(values, name)
     levels = _distinct_sorted(values)

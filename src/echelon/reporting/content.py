@@ -205,7 +205,8 @@ def short(value: float) -> str:
         return "–"
     if float(value).is_integer() and abs(value) < 1e6:
         return f"{value:,.0f}".replace("-", "−")
-    return f"{value:.3g}".replace("-", "−")
+    text = f"{value:,.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
+    return text.replace("-", "−")
 
 
 def count(n: int, thing: str, things: str = "") -> str:

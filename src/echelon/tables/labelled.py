@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .faults import TableError, columns_phrase, inside, no_such_column, opening
 from .identifiers import identifier_reason
 from .labels import absent_levels, ordered_labels
+from .lookalikes import notes_on_texts, refuse_written_numbers
 from .reading import open_reader, whole_table
 from .schema import Schema
 from .sources import Source
@@ -18,9 +18,6 @@ from .svmlight import LABEL, SvmlightReader
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_COMMA_NUMBER = re.compile(r"\s*[+-]?\d+(,\d+)?\s*")
-_MOST_CODES = 10
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,8 @@ def labelled_table(
     inputs, more = _inputs(frame.drop(columns=[target, *drop]), keep, where, target)
     schema = Schema.of(inputs)
     X = schema.apply(inputs, source)
-    return LabelledTable(X, y, classes, target, schema, (*notes, *more))
+    notes += [*more, *notes_on_texts(schema, len(X))]
+    return LabelledTable(X, y, classes, target, schema, tuple(notes))
 
 
 def _refuse_names(where: str, names: list[str], drop: Sequence[str], keep: Collection[str]) -> None:
@@ -183,18 +181,6 @@ def _labelled_rows(
     return frame, [f"{rows} without a label left out."]
 
 
-def _refuse_decimal_commas(schema: Schema, where: str) -> None:
-    """Refuse numbers that would be taken for categories; a few texts such as 1,2 may be some."""
-    for column in schema.columns:
-        levels = column.levels or ()
-        commas = [level for level in levels if "," in level]
-        if len(commas) > _MOST_CODES and all(_COMMA_NUMBER.fullmatch(level) for level in levels):
-            raise TableError(
-                f"Column {column.name!r} of {inside(where)} holds numbers with a comma, such as "
-                f"{commas[0]!r}; write them with a decimal point, or leave it out with --drop."
-            )
-
-
 def _inputs(
     frame: pd.DataFrame, keep: Collection[str], where: str, target: str
 ) -> tuple[pd.DataFrame, list[str]]:
@@ -208,7 +194,7 @@ def _inputs(
             f"{where} has no value in {columns_phrase(empty)}; leave {them} out with {flags}."
         )
     schema = Schema.of(frame)
-    _refuse_decimal_commas(schema, where)
+    refuse_written_numbers(schema, where)
     reasons = {
         column.name: identifier_reason(column.name, frame[column.name], column.kind)
         for column in schema.columns

@@ -25,9 +25,11 @@ def parse_order(text: str) -> list[str]:
     labels = [label.strip() for label in text.split("<")]
     repeated = sorted({label for label in labels if labels.count(label) > 1})
     if "" in labels or len(labels) < 2:
+        other = next((sign for sign in ">,;|" if sign in text), None)
+        hint = f", with '<' between them and not {other!r}" if len(labels) < 2 and other else ""
         raise TableError(
-            'The order must list at least two labels from lowest to highest, such as "poor<fair<'
-            f'good"; found {text!r}.'
+            f"The order must list at least two labels from lowest to highest{hint}, such as "
+            f'"poor<fair<good"; found {text!r}.'
         )
     if repeated:
         raise TableError(f"The order names more than once: {listed(repeated)}.")
@@ -104,7 +106,8 @@ def _in_stated_order(
         absent = [label for label in classes if label not in set(found)]
         more = f"; and it names labels that no row has: {listed(absent)}" if absent else ""
         raise TableError(
-            f"The target {name!r} has labels that --order does not name: {listed(unknown)}{more}."
+            f"The target {name!r} has labels that --order does not name: "
+            f"{listed_labels(unknown)}{more}{_spelling_hint(unknown, classes)}."
         )
     if hasattr(labels.dtype, "categories"):
         labels = labels.astype(labels.dtype.categories.dtype)
@@ -168,10 +171,33 @@ def encode_target(values: Any, classes: Sequence[Any], name: str = "target") -> 
     unknown = [label for label, code in zip(column.cat.categories, codes, strict=True) if code < 0]
     if unknown:
         raise TableError(
-            f"Column {name!r} has labels that the model does not know: {listed(unknown, 5)}; it "
-            f"knows {listed(classes, 12)}."
+            f"Column {name!r} has labels that the model does not know: "
+            f"{listed_labels(unknown, 5)}; it knows {listed(classes, 12)}"
+            f"{_spelling_hint(unknown, classes)}."
         )
     return np.array(codes, dtype=np.intp)[column.cat.codes.to_numpy()]
+
+
+def listed_labels(labels: Sequence[Any], limit: int = 10) -> str:
+    """Labels with commas between them, in quotation marks if spaces would be overlooked.
+
+    Examples
+    --------
+    >>> listed_labels(["good", "fair "])
+    "'good', 'fair '"
+    """
+    spaced = any(str(label) != str(label).strip() for label in labels)
+    return listed((repr(str(label)) if spaced else label for label in labels), limit)
+
+
+def _spelling_hint(unknown: Sequence[Any], classes: Sequence[Any]) -> str:
+    """What to do about labels that are others but for spaces around them or their case."""
+    known = {str(label).strip().casefold(): str(label) for label in classes}
+    for label in map(str, unknown):
+        other = known.get(label.strip().casefold())
+        if other is not None and other != label:
+            return f"; write {label!r} and {other!r} alike if they are the same"
+    return ""
 
 
 def _number(label: Any) -> float | int | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .arrow_files import ArrowReader
 from .delimited import DelimitedReader
-from .faults import TableError
+from .faults import TableError, no_such_column
 from .formats import checked_delimiter
 from .json_lines import JsonLinesReader
 from .sources import Source
@@ -120,12 +120,21 @@ def read_chunks(
             if schema is not None and not start and not set(schema.names) <= set(frame.columns):
                 # What a missing column may be called instead is among all names of the file.
                 schema.refuse_missing(reader.names(), opened.name)
+            if not start:
+                _refuse_absent(keep or (), frame, reader, opened.name)
             frame.index += start
             start += len(frame)
             for first in range(0, len(frame), rows):
                 yield frame.iloc[first : first + rows]
         if not start:
             raise TableError(f"{opened.name} has no rows.")
+
+
+def _refuse_absent(keep: Collection[str], frame: pd.DataFrame, reader: Reader, where: str) -> None:
+    """Refuse columns to keep that the file does not have."""
+    for name in keep:
+        if name not in frame.columns:
+            raise no_such_column(where, name, reader.names())
 
 
 def open_reader(source: Source, format: str | None, delimiter: str | None) -> Reader:

@@ -159,7 +159,7 @@ def _column(name: str, series: Any) -> Column:
     dtype = series.dtype
     if getattr(dtype, "ordered", False):
         # An order that the table states is kept.
-        return Column(name, kind, tuple(_as_text(label) for label in dtype.categories))
+        return Column(name, kind, tuple(level_text(label) for label in dtype.categories))
     return Column(name, kind, tuple(sorted(set(_texts(series).dropna()))))
 
 
@@ -263,7 +263,7 @@ def _texts(series: Any, marks: bool = True) -> Any:
     import pandas as pd
 
     levels = series.astype("category") if series.dtype != "category" else series
-    texts: list[Any] = [_as_text(label) for label in levels.cat.categories]
+    texts: list[Any] = [level_text(label) for label in levels.cat.categories]
     if marks:
         missing = set(cells.MISSING_MARKS)
         texts = [np.nan if text.strip() in missing else text for text in texts]
@@ -271,7 +271,7 @@ def _texts(series: Any, marks: bool = True) -> Any:
     return pd.Series(table[levels.cat.codes.to_numpy()], index=series.index, dtype=object)
 
 
-def _as_text(value: Any) -> str:
+def level_text(value: Any) -> str:
     """A category's name; a whole number has no decimals, whatever type it passed through."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))

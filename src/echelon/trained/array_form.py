@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from ..calibration import OrdinalCalibrator
 from ..linear import ProportionalOdds
 from ..linear_svm import LinearSVOR
+from ..model_selection.preparation import prepare
 from ..ordinal.costs import cost_matrix
 from ..ordinal.intervals import conformal_p_values
 from ..rules import RankRules
@@ -101,6 +102,9 @@ def _calibrated(calibrator: OrdinalCalibrator, model: Any, n_classes: int) -> Ar
         raise _NoArrays
     if calibrator.decision == "inner":
         decision = _decision(model, n_classes)
+        if decision["kind"] == "cost":
+            # The model decides by its own chances, which are not those that it answers with.
+            decision["chances"] = _chances(model)
     elif isinstance(calibrator.cost, str) and calibrator.cost == "absolute":
         decision = {"kind": "cuts", "cuts": np.asarray(calibrator.thresholds_)}
     else:
@@ -128,7 +132,7 @@ def _score(model: Any) -> Arrays:
 
 def _preparation(prepared: Any, schema: Schema) -> Arrays:
     """What `echelon.model_selection.preparation.prepare` has learnt, column by column."""
-    if not isinstance(prepared, ColumnTransformer):
+    if not isinstance(prepared, ColumnTransformer) or _recipe(prepared) != _recipe(prepare(schema)):
         raise _NoArrays
     numbers: list[str] = []
     fills, centres, scales = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)]
@@ -149,8 +153,6 @@ def _preparation(prepared: Any, schema: Schema) -> Arrays:
         elif name == "categories":
             categories = list(columns)
             tables = _category_tables(step, categories, schema)
-        elif columns:
-            raise _NoArrays
     return {
         "numbers": numbers,
         "fills": np.concatenate(fills),
@@ -159,6 +161,12 @@ def _preparation(prepared: Any, schema: Schema) -> Arrays:
         "categories": categories,
         "tables": tables,
     }
+
+
+def _recipe(prepared: ColumnTransformer) -> list[Any]:
+    """What a transformer was made of, which another one with the same names of parts may not be."""
+    parts = [(name, repr(step), repr(columns)) for name, step, columns in prepared.transformers]
+    return [prepared.transformer_weights, *parts]
 
 
 def _category_tables(encoder: Any, names: list[str], schema: Schema) -> Arrays:

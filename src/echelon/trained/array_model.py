@@ -40,8 +40,9 @@ class ArrayModel:
     Parameters
     ----------
     arrays : dict
-        ``model`` and maybe ``judge``, each with preparation, score, chances and decision; and
-        ``reach``, the greatest strangeness of a label inside the judge's interval.
+        ``model`` and maybe ``judge``, each with preparation, score, chances and decision, which
+        has chances of its own where it rests on others; and ``reach``, the greatest strangeness of
+        a label inside the judge's interval.
     schema : Schema
     classes : list
     """
@@ -58,7 +59,8 @@ class ArrayModel:
         for name in {"model", "judge"} & set(self.arrays):
             part = self.arrays[name]
             decision = part["decision"]
-            sizes = [len(part["chances"]["cuts"]) + 1]
+            chances = [part["chances"], decision.get("chances", part["chances"])]
+            sizes = [len(found["cuts"]) + 1 for found in chances]
             sizes += decision["cost"].shape if "cost" in decision else [len(decision["cuts"]) + 1]
             if set(sizes) != {n_classes}:
                 raise ValueError("they are not about as many labels as its card")
@@ -75,8 +77,7 @@ class ArrayModel:
         frame = self.schema.apply(frame)
         interval = interval and "judge" in self.arrays
         scores = self._scores(frame, interval)
-        chances = _chances(self.arrays["model"]["chances"], scores[0])
-        codes = _codes(self.arrays["model"]["decision"], scores[0], chances)
+        chances, codes = _answers(self.arrays["model"], scores[0])
         labels = np.asarray(self.classes)
         columns: dict[str, Any] = {PREDICTED: labels[codes]}
         if proba:
@@ -103,9 +104,14 @@ class ArrayModel:
         return RuleMasks.of([self.arrays["model"]])
 
     def _interval(self, scores: Vector) -> tuple[Codes, Codes]:
-        chances = _chances(self.arrays["judge"]["chances"], scores)
-        seeds = _codes(self.arrays["judge"]["decision"], scores, chances)
-        return _grown_interval(chances, seeds, self.arrays["reach"])
+        return _grown_interval(*_answers(self.arrays["judge"], scores), self.arrays["reach"])
+
+
+def _answers(part: Arrays, scores: Vector) -> tuple[Matrix, Codes]:
+    """Chances and predicted codes of a part."""
+    chances, decision = _chances(part["chances"], scores), part["decision"]
+    behind = _chances(decision["chances"], scores) if "chances" in decision else chances
+    return chances, _codes(decision, scores, behind)
 
 
 def _codes(decision: Arrays, scores: Vector, chances: Matrix) -> Codes:

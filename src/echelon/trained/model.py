@@ -80,7 +80,8 @@ class TrainedModel:
         Name of the model.
     task : {"ordinal", "ranking"}
     metrics : dict of str to float
-        Cross-validated figures by name, with standard errors as ``<name>_se``.
+        Cross-validated figures by name, with standard errors as ``<name>_se``; for `train`, with
+        the settings fixed that were searched on all rows.
     versions : dict of str to str
         Versions of Python and of packages at training.
     created : str
@@ -172,7 +173,13 @@ class TrainedModel:
         if hasattr(X, "to_pandas"):
             X = X.to_pandas()
         if not isinstance(X, pd.DataFrame):
-            X = pd.DataFrame(np.asarray(X), columns=[c.name for c in self.schema.columns])
+            rows, names = np.asarray(X), self.schema.names
+            if rows.ndim != 2 or rows.shape[1] != len(names):
+                raise ValueError(
+                    f"X must be a table with {len(names)} columns, {', '.join(names)}; found shape "
+                    f"{rows.shape}."
+                )
+            X = pd.DataFrame(rows, columns=names)
         return self.schema.apply(X)
 
     def predict_frame(self, X: Any, *, proba: bool = True, interval: bool = True) -> Any:

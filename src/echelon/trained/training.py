@@ -7,10 +7,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from .._reading import answering_model
+from .._wrapped import fresh, knows_order
 from ..calibration import OrdinalCalibrator
 from ..conformal import ConformalOrdinal
 from ..model_selection.preparation import prepare
@@ -47,8 +49,9 @@ def train(
     table : LabelledTable
         As `echelon.tables.labelled_table` and `read_labelled_table` give it.
     model : str, Candidate or estimator
-        Name of a candidate of `echelon.model_selection.candidates`, or one, or any unfitted ordinal
-        estimator; one that is not a pipeline gets the usual preparation of columns.
+        Name of a candidate of `echelon.model_selection.candidates`, or one, or any unfitted
+        estimator that predicts labels; one that is not a pipeline gets the usual preparation of
+        columns.
     cost : str or array-like of shape (K, K), optional
         What a wrong label costs; the absolute difference of ranks by default.
     confidence : float
@@ -56,7 +59,8 @@ def train(
     random_state : int
         Seed of folds and models.
     evaluate : bool
-        Whether to measure the model by cross-validation.
+        Whether to measure the model by cross-validation, with the settings fixed that were
+        searched on all rows: the figures are slightly optimistic, unlike those of `run_contest`.
     n_jobs : int, optional
         Processes, as in joblib.
 
@@ -78,9 +82,15 @@ def train(
     >>> trained.name, trained.predict_frame(frame.head(3)).columns[0]
     ('ProportionalOdds logit', 'predicted')
     """
+    if not isinstance(table, LabelledTable):
+        raise TypeError(
+            "table must be a LabelledTable, as echelon.tables.labelled_table makes it of a data "
+            f"frame; found {type(table).__name__}."
+        )
     X, y, classes = table.X, table.y, list(table.classes)
     if isinstance(model, str):
         model = find_candidate(model, random_state)
+    _require_labels(model)
     name, pipeline = _tuned(model, table, cost, n_jobs, random_state)
     notes = list(table.notes)
     inside = pipeline
@@ -156,18 +166,24 @@ def _tuned(
             n_jobs=n_jobs,
             random_state=random_state,
         )
-    if isinstance(model, Pipeline):
-        return type(model.steps[-1][1]).__name__, clone(model)
-    last = clone(model)
-    _tell_classes(last, table.classes)
-    if cost is not None and "cost" in last.get_params(deep=False):
-        last.set_params(cost=cost)
-    return type(model).__name__, Pipeline([("prepare", prepare(table.schema)), ("model", last)])
+    last = fresh(model, classes=list(table.classes), cost=cost)
+    if not isinstance(last, Pipeline):
+        last = Pipeline([("prepare", prepare(table.schema)), ("model", last)])
+    return type(answering_model(last)).__name__, last
 
 
-def _tell_classes(model: Any, classes: Any) -> None:
-    if "classes" in model.get_params(deep=False):
-        model.set_params(classes=list(classes))
+def _require_labels(model: Any) -> None:
+    estimator = model.estimator if isinstance(model, Candidate) else model
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        raise TypeError(
+            "model must be the name of a candidate, a Candidate or an estimator; found "
+            f"{estimator!r}."
+        )
+    if not is_classifier(estimator):
+        raise ValueError(
+            f"model must predict labels; {type(answering_model(estimator)).__name__} predicts "
+            "numbers: put a regressor into RoundedRegressor, and a ranker into ThresholdedRanker."
+        )
 
 
 def _calibrated(pipeline: Any, classes: list[Any], cost: Any, random_state: int) -> Any:
@@ -185,8 +201,11 @@ def _calibrated(pipeline: Any, classes: list[Any], cost: Any, random_state: int)
 def _needs_calibration(
     pipeline: Any, X: Any, y: Any, classes: list[Any], cost: Any, random_state: int
 ) -> bool:
-    """Whether the model has no probabilities, or clearly worse ones than calibration gives."""
-    if not hasattr(pipeline, "predict_proba"):
+    """Whether the model has no probabilities, or clearly worse ones than calibration gives.
+
+    Those of a classifier that knows no order have columns in an order of their own.
+    """
+    if not (hasattr(pipeline, "predict_proba") and knows_order(pipeline)):
         return True
     codes = read_scale(y, classes)[1]
     rows = np.random.default_rng(random_state).permutation(len(codes))[:_WEIGHING_ROWS]

@@ -1,0 +1,149 @@
+"""How good a saved ranker is on labelled rows: pairs in order and NDCG@10, drawn over queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from .failures import UsageError
+from .table_view import show_notes
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from echelon.trained import TrainedModel
+
+    from .ranking_tables import RankingTable
+
+DRAWS = 400
+HEADINGS = {"pairwise_accuracy": "pairs in order", "ndcg@10": "NDCG@10"}
+
+
+def evaluate_ranking(
+    trained: TrainedModel,
+    data: str,
+    target: str | None,
+    confidence: float,
+    seed: int,
+    **reading: Any,
+) -> dict[str, Any]:
+    """Measure a ranker on a table, print the figures, and give them by name."""
+    table = read_judged_table(data, trained, target, **reading)
+    scores = trained.estimator.predict(table.X)
+    found = {}
+    for name, measure in _measures(table).items():
+        value = measure(table.y, scores, qid=table.queries)
+        low, high = _interval(measure, table, scores, confidence, seed)
+        found[name] = {"value": float(value), "low": low, "high": high}
+    typer.echo(f"{trained.name} on {table.about()}")
+    typer.echo("\n".join(_lines(found, confidence)))
+    show_notes(*table.notes)
+    return {"model": trained.name, "rows": len(table.X), "confidence": confidence, **found}
+
+
+def read_judged_table(
+    data: str,
+    trained: TrainedModel,
+    target: str | None,
+    *,
+    format: str | None,
+    delimiter: str | None,
+    drop_unlabelled: bool,
+) -> RankingTable:
+    """Read labelled rows, in the queries of a saved model, to measure it on."""
+    from echelon.tables import read_table
+
+    from .ranking_tables import (
+        RankingTable,
+        entries,
+        labelled_rows,
+        require_a_pair,
+        require_columns,
+    )
+
+    name = target or trained.target
+    if not name:
+        raise UsageError(f"{trained.name} was trained without labels; name them with --target.")
+    qid = trained.extra.get("qid")
+    frame = read_table(data, format=format, delimiter=delimiter, schema=trained.schema, target=name)
+    require_columns(data, frame, [("--target", name), ("--qid", qid)], ())
+    frame, notes = labelled_rows(data, frame, name, drop_unlabelled)
+    table = RankingTable(
+        data,
+        trained.schema.apply(frame, data),
+        trained.schema,
+        y=_known_relevance(frame[name], trained.extra.get("levels"), name),
+        target=name,
+        queries=None if qid is None else entries(data, frame, qid, "query"),
+        qid_name=qid,
+        notes=tuple(notes),
+    )
+    require_a_pair(table)
+    return table
+
+
+def _known_relevance(labels: Any, levels: Sequence[str] | None, name: str) -> np.ndarray:
+    """Numbers in the order of the labels that a model was trained with."""
+    import numpy as np
+
+    from echelon.tables import encode_target
+
+    if levels is not None:
+        return encode_target(labels, levels, name).astype(np.float64)
+    try:
+        values = labels.to_numpy(dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array([np.inf])
+    if not np.isfinite(values).all():
+        raise UsageError(f"The target {name!r} must hold numbers, as in training.")
+    return values
+
+
+def _measures(table: RankingTable) -> dict[str, Callable[..., Any]]:
+    """By name; gains of negative labels are not defined."""
+    from echelon.metrics import ndcg_score, pairwise_accuracy
+
+    measures: dict[str, Callable[..., Any]] = {
+        "pairwise_accuracy": lambda *given, **more: float(pairwise_accuracy(*given, **more))
+    }
+    if table.y is not None and table.y.min() >= 0.0:
+        measures["ndcg@10"] = partial(ndcg_score, k=10)
+    return measures
+
+
+def _interval(
+    measure: Callable[..., Any],
+    table: RankingTable,
+    scores: np.ndarray,
+    confidence: float,
+    seed: int,
+) -> tuple[float | None, float | None]:
+    """Percentiles over draws of queries; nothing where there are no two of them."""
+    import numpy as np
+
+    names = list(dict.fromkeys(table.queries or ()))
+    if len(names) < 2:
+        return None, None
+    rng = np.random.default_rng(seed)
+    even = np.full(len(names), 1.0 / len(names))
+    values = []
+    for counts in rng.multinomial(len(names), even, size=DRAWS):
+        weights = dict(zip(names, counts.astype(np.float64), strict=True))
+        values.append(float(measure(table.y, scores, qid=table.queries, query_weight=weights)))
+    tail = (1.0 - confidence) / 2.0
+    low, high = np.nanquantile(values, [tail, 1.0 - tail])
+    return float(low), float(high)
+
+
+def _lines(found: dict[str, dict[str, Any]], confidence: float) -> list[str]:
+    from echelon._text import aligned
+
+    rows = [["", "value", f"{confidence:.0%} interval"]]
+    for name, figure in found.items():
+        low, high = figure["low"], figure["high"]
+        interval = "–" if low is None else f"{low:.4f} to {high:.4f}"
+        rows.append([HEADINGS[name], f"{figure['value']:.4f}", interval])
+    return aligned(rows)
