@@ -31,6 +31,7 @@ from .ordinal.intervals import (
     conformal_p_values_by_class,
     covering_interval,
     fewest_rows,
+    missed_share,
 )
 from .ordinal.labels import Codes
 
@@ -356,10 +357,10 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
 
 
 def _missed(confidence: Any) -> float:
-    """α = 1 − confidence, as near to the decimal that was meant as can be."""
+    """α = 1 − confidence, checked."""
     if not isinstance(confidence, Real) or not 0.0 < float(confidence) < 1.0:
         raise ValueError(f"confidence must be a number between 0 and 1; found {confidence!r}.")
-    return round(1.0 - float(confidence), 12)
+    return missed_share(confidence)
 
 
 def _require_labels(estimator: Any) -> None:

@@ -49,7 +49,8 @@ def test_figures_with_intervals_confusion_and_errors_by_class(run, folder, capsy
     mae = content["figures"]["mae"]
     assert mae["value"] == pytest.approx(expected)
     assert mae["low"] <= expected <= mae["high"]
-    measured = {"mae", "zero_one", "within_one", "qwk", "rps", "log_loss", "coverage", "width"}
+    measured = {"mae", "zero_one", "within_one", "qwk", "rps", "log_loss"}
+    measured |= {"interval_coverage", "interval_width"}
     assert set(content["figures"]) == measured
     assert np.sum(content["confusion"]) == content["rows"] == 120
     assert f"mean absolute rank error  {' ' * 5}" in text and "95% interval" in text

@@ -13,7 +13,7 @@ def test_what_the_model_is(run, model_file, capsys):
         "poor < fair < good < great",
         "rating",
         "scikit-learn",
-        "mean absolute error",
+        "mean absolute rank error",
         "share of labels in their interval",
         "blue, green, red",
     ):

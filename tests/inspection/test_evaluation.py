@@ -55,8 +55,8 @@ def test_prediction_intervals_are_measured():
     truth = np.array([0, 1, 2, 2])
     low, high = np.array([0, 0, 0, 1]), np.array([0, 2, 1, 2])
     result = evaluate_predictions(truth, truth, None, (low, high), classes=[5, 6, 7])
-    assert result.figures["coverage"].value == 0.75
-    assert result.figures["width"].value == (1 + 3 + 2 + 2) / 4
+    assert result.figures["interval_coverage"].value == 0.75
+    assert result.figures["interval_width"].value == (1 + 3 + 2 + 2) / 4
     assert "rps" not in result.figures
 
 

@@ -286,7 +286,7 @@ def _write_more(
 def _draw(board: Leaderboard, path: Path) -> None:
     from echelon._files import write_whole
     from echelon.plots import CriticalDifferenceDisplay
-    from echelon.reproduction.drawing import render
+    from echelon.plots.rendering import render
 
     with usage_errors(ValueError):
         display = CriticalDifferenceDisplay(board.nemenyi())

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .ranking_tables import RankingTable
 
 DRAWS = 400
-HEADINGS = {"pairwise_accuracy": "pairs in order", "ndcg@10": "NDCG@10"}
 
 
 def evaluate_ranking(
@@ -139,11 +138,12 @@ def _interval(
 
 
 def _lines(found: dict[str, dict[str, Any]], confidence: float) -> list[str]:
+    from echelon._measure_names import MEASURE_NAMES
     from echelon._text import aligned
 
     rows = [["", "value", f"{confidence:.0%} interval"]]
     for name, figure in found.items():
         low, high = figure["low"], figure["high"]
         interval = "–" if low is None else f"{low:.4f} to {high:.4f}"
-        rows.append([HEADINGS[name], f"{figure['value']:.4f}", interval])
+        rows.append([MEASURE_NAMES[name], f"{figure['value']:.4f}", interval])
     return aligned(rows)

@@ -74,11 +74,11 @@ def figures_heading(model: TrainedModel) -> str:
 
 def figures(metrics: dict[str, float]) -> list[str]:
     """Cross-validated figures as lines."""
+    from echelon._measure_names import MEASURE_NAMES
     from echelon._text import aligned
-    from echelon.trained.model import HEADINGS
 
     rows = []
-    for name, heading in HEADINGS.items():
+    for name, heading in MEASURE_NAMES.items():
         if name in metrics:
             spread = metrics.get(f"{name}_se")
             rows.append([heading, f"{metrics[name]:.3f}", f"± {spread:.3f}" if spread else ""])

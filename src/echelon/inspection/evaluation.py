@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._measure_names import MEASURE_NAMES
 from .._text import aligned
 from ..metrics._labels import LabelPairs
 from ..metrics.agreement import kappa_of
+from ..metrics.probability import row_log_losses, row_ranked_probability_scores
 from ..metrics.report import OrdinalReport, ordinal_report
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
@@ -242,30 +244,17 @@ def evaluate_predictions(
     ends = np.quantile(drawn, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
     names = [*by_row, "qwk"]
     figures = {
-        name: Figure(name, _TITLES[name], *map(float, (values[j], *ends[:, j])))
+        name: Figure(name, MEASURE_NAMES[name], *map(float, (values[j], *ends[:, j])))
         for j, name in enumerate(names)
     }
     return Evaluation(
         rows=n,
         classes=labels,
         confidence=confidence,
-        figures={name: figures[name] for name in _TITLES if name in figures},
+        figures={name: figures[name] for name in MEASURE_NAMES if name in figures},
         confusion=np.bincount(cells, minlength=K * K).reshape(K, K),
         by_class=ordinal_report(labels[truth], labels[codes], classes=labels),
     )
-
-
-_TITLES = {
-    "cost": "mean cost",
-    "mae": "mean absolute rank error",
-    "zero_one": "wrong labels",
-    "within_one": "right or one rank off",
-    "qwk": "quadratic weighted kappa",
-    "rps": "ranked probability score",
-    "log_loss": "log loss",
-    "coverage": "labels inside their intervals",
-    "width": "mean labels per interval",
-}
 
 
 def _row_measures(
@@ -286,15 +275,12 @@ def _row_measures(
     if cost is not None:
         measures["cost"] = cost_matrix(cost, K)[truth, codes]
     if probabilities is not None:
-        below = np.cumsum(probabilities, axis=1)[:, :-1]
-        step = truth[:, None] <= np.arange(K - 1)
-        measures["rps"] = ((below - step) ** 2).mean(axis=1)
-        with np.errstate(divide="ignore"):
-            measures["log_loss"] = 0.0 - np.log(probabilities[np.arange(len(truth)), truth])
+        measures["rps"] = row_ranked_probability_scores(truth, probabilities) / (K - 1)
+        measures["log_loss"] = row_log_losses(truth, probabilities)
     if intervals is not None:
         low, high = intervals
-        measures["coverage"] = (low <= truth) & (truth <= high)
-        measures["width"] = high - low + 1
+        measures["interval_coverage"] = (low <= truth) & (truth <= high)
+        measures["interval_width"] = high - low + 1
     return {name: np.asarray(values, dtype=np.float64) for name, values in measures.items()}
 
 

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..ordinal.costs import Matrix
+from ..ordinal.labels import Codes
+from ..ordinal.thresholds import Vector
 from ._labels import read_probabilities, weighted_mean
 
 
@@ -51,11 +54,16 @@ def ranked_probability_score(
     0.125
     """
     codes, p, weights = read_probabilities(y_true, proba, classes, sample_weight)
+    score = weighted_mean(row_ranked_probability_scores(codes, p), weights)
     n_thresholds = p.shape[1] - 1
-    cumulative = np.cumsum(p[:, :-1], axis=1)
-    cumulative -= codes[:, None] <= np.arange(n_thresholds)
-    score = weighted_mean(np.einsum("ik,ik->i", cumulative, cumulative), weights)
     return score / n_thresholds if normalize and n_thresholds else score
+
+
+def row_ranked_probability_scores(codes: Codes, p: Matrix) -> Vector:
+    """Σ_k (P(Y ≤ k) − [y ≤ k])² of every row."""
+    cumulative = np.cumsum(p[:, :-1], axis=1)
+    cumulative -= codes[:, None] <= np.arange(p.shape[1] - 1)
+    return np.einsum("ik,ik->i", cumulative, cumulative)
 
 
 def ordinal_log_loss(
@@ -86,7 +94,11 @@ def ordinal_log_loss(
     inf
     """
     codes, p, weights = read_probabilities(y_true, proba, classes, sample_weight)
+    return weighted_mean(row_log_losses(codes, p), weights)
+
+
+def row_log_losses(codes: Codes, p: Matrix) -> Vector:
+    """−ln P(Y = y) of every row, infinite where that is zero."""
     with np.errstate(divide="ignore"):
         # Subtracting from zero keeps −0.0 out of a perfect score.
-        losses = 0.0 - np.log(p[np.arange(len(codes)), codes])
-    return weighted_mean(losses, weights)
+        return np.asarray(0.0 - np.log(p[np.arange(len(codes)), codes]))

@@ -135,6 +135,17 @@ def _rising_from_seed(values: Matrix, seeds: Codes) -> Matrix:
     return outward + np.maximum.accumulate(left[:, ::-1], axis=1)[:, ::-1]
 
 
+def missed_share(confidence: float) -> float:
+    """α = 1 − confidence, as near to the decimal that was meant as can be.
+
+    Examples
+    --------
+    >>> missed_share(0.9)
+    0.1
+    """
+    return round(1.0 - float(confidence), 12)
+
+
 def conformal_p_values(strangeness: Matrix, calibration: Vector) -> Matrix:
     """p(y) of theorem 1 for every row and label.
 

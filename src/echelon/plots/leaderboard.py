@@ -6,19 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .._measure_names import MEASURE_NAMES
 from ..metrics import Summary
 from . import _style as style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_NAMES = {
-    "mae": "mean absolute rank error",
-    "zero_one": "zero-one error",
-    "qwk": "quadratic weighted kappa",
-    "rps": "ranked probability score",
-    "cost": "mean cost",
-}
 
 
 class LeaderboardDisplay:
@@ -108,7 +101,7 @@ class LeaderboardDisplay:
                 markerfacecolor=color if led else style.PAPER,
             )[0]
         style.name_ticks(ax.yaxis, range(n), list(self.summaries), most=30)
-        measure = _NAMES.get(self.measure, self.measure)
+        measure = MEASURE_NAMES.get(self.measure, self.measure)
         style.name_axes(
             ax, f"{measure} ± standard error\n(full marks: not told apart from the best)"
         )

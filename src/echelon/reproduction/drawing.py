@@ -1,47 +1,15 @@
-"""Pictures as bytes, the same for the same drawing."""
+"""Whether pictures can be drawn at all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from io import BytesIO
-from typing import TYPE_CHECKING
+from echelon.plots._style import require_pyplot
 
 from .errors import ReproductionError
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 
 def require_matplotlib() -> None:
     """Raise a `ReproductionError` that names the extra if matplotlib is absent."""
     try:
-        import matplotlib  # noqa: F401
+        require_pyplot()
     except ImportError as error:
-        raise ReproductionError(
-            "Plots need matplotlib; install it with the plot extra: pip install 'echelon[plot]'."
-        ) from error
-
-
-def render(
-    name: str,
-    size: tuple[float, float],
-    draw: Callable[[Canvas], None],
-    *,
-    format: str = "svg",
-    layout: str | None = "constrained",
-) -> bytes:
-    """Draw on an empty figure of some inches; the same name and drawing give the same bytes."""
-    require_matplotlib()
-    import matplotlib
-    from matplotlib.figure import Figure as Canvas
-
-    content = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
-        canvas = Canvas(figsize=size, layout=layout)
-        draw(canvas)
-        if format == "svg":
-            # Only images within the drawing have pixels; few keep the file small.
-            canvas.savefig(content, format=format, dpi=36, metadata={"Date": None})
-        else:
-            canvas.savefig(content, format=format, dpi=120)
-    return content.getvalue()
+        raise ReproductionError(str(error)) from error

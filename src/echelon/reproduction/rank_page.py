@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from echelon.plots import CriticalDifferenceDisplay
+from echelon.plots.rendering import render
 
-from .drawing import render
 from .markdown import markdown_table
 from .published import Table
 from .ranking import Ranking

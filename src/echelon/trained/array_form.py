@@ -14,7 +14,7 @@ from ..linear import ProportionalOdds
 from ..linear_svm import LinearSVOR
 from ..model_selection.preparation import prepare
 from ..ordinal.costs import cost_matrix
-from ..ordinal.intervals import conformal_p_values
+from ..ordinal.intervals import conformal_p_values, missed_share
 from ..rules import RankRules
 from .array_model import Arrays
 
@@ -43,7 +43,7 @@ def array_form(trained: TrainedModel) -> Arrays | None:
         arrays["judge"] = _part(judge.estimator_, trained.schema, len(trained.classes))
     except _NoArrays:
         return None
-    arrays["reach"] = _reach(judge.calibration_scores_[0], round(1.0 - float(judge.confidence), 12))
+    arrays["reach"] = _reach(judge.calibration_scores_[0], missed_share(judge.confidence))
     return arrays
 
 

@@ -17,7 +17,7 @@ from .model import TrainedModel
 
 
 def measure(model: TrainedModel, X: Any, y: Any, cost: Any = None) -> dict[str, float]:
-    """The figures of ``model.HEADINGS`` that a model has on rows with labels."""
+    """The figures of `MEASURE_NAMES` that a model has on rows with labels."""
     scale = {"classes": model.classes}
     predicted = model.predict(X)
     figures = {} if cost is None else {"cost": metrics.mean_cost(y, predicted, cost=cost, **scale)}

@@ -27,19 +27,6 @@ from .names import HIGH, LOW, PREDICTED, PROBABILITY, SCORE
 
 ORDINAL, RANKING = "ordinal", "ranking"
 
-#: The figures in ``TrainedModel.metrics``, and how tables call them.
-HEADINGS = {
-    "cost": "mean cost",
-    "mae": "mean absolute error",
-    "zero_one": "zero-one error",
-    "qwk": "quadratic weighted kappa",
-    "rps": "ranked probability score",
-    "interval_coverage": "share of labels in their interval",
-    "interval_width": "labels in an interval",
-    "pairwise_accuracy": "pairs in order",
-    "ndcg@10": "NDCG@10",
-}
-
 _PACKAGES = ("echelon", "numpy", "scipy", "scikit-learn")
 # A model is the code of these two as much as its numbers.
 _TELLING = ("echelon", "scikit-learn")

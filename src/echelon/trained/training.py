@@ -15,6 +15,7 @@ from .._reading import answering_model
 from .._wrapped import fresh, knows_order
 from ..calibration import OrdinalCalibrator
 from ..conformal import ConformalOrdinal
+from ..metrics.probability import row_ranked_probability_scores
 from ..model_selection.preparation import prepare
 from ..model_selection.roster import Candidate, find_candidate
 from ..model_selection.tuning import stratified_folds, tune
@@ -212,20 +213,14 @@ def _needs_calibration(
     inside, outside = (rows[part] for part in stratified_folds(codes[rows], 3, random_state)[0])
     X_inside, y_inside = _safe_indexing(X, inside), _safe_indexing(y, inside)
     own, calibrated = (
-        _row_scores(
-            clone(model).fit(X_inside, y_inside).predict_proba(_safe_indexing(X, outside)),
+        row_ranked_probability_scores(
             codes[outside],
+            clone(model).fit(X_inside, y_inside).predict_proba(_safe_indexing(X, outside)),
         )
         for model in (pipeline, _calibrated(pipeline, classes, cost, random_state))
     )
     gain = own - calibrated
     return float(gain.mean()) > 2.0 * float(gain.std()) / np.sqrt(len(gain))
-
-
-def _row_scores(chances: Any, codes: Any) -> Any:
-    """Ranked probability score of every row."""
-    at_most = np.cumsum(chances, axis=1)[:, :-1]
-    return ((at_most - (codes[:, None] <= np.arange(at_most.shape[1]))) ** 2).mean(axis=1)
 
 
 def _settings(model: Any, pipeline: Pipeline) -> dict[str, Any]:

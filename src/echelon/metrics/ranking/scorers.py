@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.metrics._scorer import _BaseScorer, _cached_call
 
+from ...ordinal.reduction import expected_rank
 from .compare import per_query
 from .first_hit import hit_rate, reciprocal_rank
 from .misranking import PairShares, pair_metric, pair_rows, query_pairs
@@ -141,7 +142,7 @@ def _one_score(values: npt.NDArray[Any], n_classes: int, method: str) -> Vector 
         return values.astype(np.float64)
     if values.shape[1] == n_classes - 1:
         return values.sum(axis=1)
-    return values @ np.arange(n_classes, dtype=float) if method == "predict_proba" else None
+    return expected_rank(values) if method == "predict_proba" else None
 
 
 def _takes_weights(metric: Callable[..., float]) -> bool:

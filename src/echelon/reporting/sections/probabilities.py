@@ -84,12 +84,13 @@ def calibration(facts: Facts) -> Section | None:
     shares = np.bincount(truth, minlength=len(ranks)) / len(truth)
     plain = ranked_probability_score(truth, np.tile(shares, (len(truth), 1)), classes=ranks)
     skill = 1.0 - rps / plain if plain > 0 else np.nan
+    log_loss = ordinal_log_loss(truth, p, classes=ranks)
     tiles = Tiles(
         [
             Tile(number(rps), "", "Ranked probability score", "0 is perfect"),
             Tile(number(plain), "", "The same with class shares alone", "for every row alike"),
             Tile(percent(skill), "", "Better than class shares by", "1 − ratio of the two scores"),
-            Tile(number(_log_loss(truth, p, ranks)), "nats", "Log loss", "∞ if p was 0"),
+            Tile(number(log_loss), "nats", "Log loss", "∞ if p was 0"),
         ]
     )
     lead = (
@@ -101,10 +102,6 @@ def calibration(facts: Facts) -> Section | None:
     return Section(
         "calibration", "Calibration", lead, [tiles, Figures(figures), _class_table(facts)]
     )
-
-
-def _log_loss(truth: Any, p: Any, ranks: Any) -> float:
-    return float(ordinal_log_loss(truth, p, classes=ranks))
 
 
 def _curves(facts: Facts, by: str) -> Any:

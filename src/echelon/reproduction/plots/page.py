@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..drawing import render
+from echelon.plots.rendering import render
+
 from ..markdown import markdown_table
 from ..runner import versions
 from .catalogue import Plot

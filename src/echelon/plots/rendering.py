@@ -1,0 +1,37 @@
+"""Pictures as bytes, the same for the same drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from ._style import require_pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+
+def render(
+    name: str,
+    size: tuple[float, float],
+    draw: Callable[[Canvas], None],
+    *,
+    format: str = "svg",
+    layout: str | None = "constrained",
+) -> bytes:
+    """Draw on an empty figure of some inches; the same name and drawing give the same bytes."""
+    require_pyplot()
+    import matplotlib
+    from matplotlib.figure import Figure as Canvas
+
+    content = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        canvas = Canvas(figsize=size, layout=layout)
+        draw(canvas)
+        if format == "svg":
+            # Only images within the drawing have pixels; few keep the file small.
+            canvas.savefig(content, format=format, dpi=36, metadata={"Date": None})
+        else:
+            canvas.savefig(content, format=format, dpi=120)
+    return content.getvalue()
