@@ -76,4 +76,4 @@ $(VENV)/.tools: $(LOCK) requirements/check_machine.py
 	@command -v $(PYTHON) > /dev/null || { echo "Echelon needs Python 3.11 or newer ($(PYTHON) is not there; set PYTHON=...)."; exit 1; }
 	@$(PYTHON) requirements/check_machine.py
 	@echo "== creating $(VENV) (with the installation below, about a minute)" && $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --constraint $(LOCK) meson-python meson ninja Cython && touch $@
+	@$(PIP) install --constraint $(LOCK) meson-python meson ninja Cython setuptools wheel && touch $@

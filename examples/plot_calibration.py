@@ -10,8 +10,8 @@ learns probabilities from scores of rows that were held out, for any model.
 from sklearn.model_selection import train_test_split
 
 from echelon import AdaBoostOR, ORTree
-from echelon.calibration import OrdinalCalibrator
 from echelon.datasets import make_ordinal_classification
+from echelon.meta.calibration import OrdinalCalibrator
 from echelon.metrics import ranked_probability_score
 from echelon.plots import CumulativeCalibrationDisplay
 

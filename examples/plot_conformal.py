@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from echelon import ProportionalOdds
-from echelon.conformal import ConformalOrdinal
 from echelon.datasets import make_ordinal_classification
+from echelon.meta.conformal import ConformalOrdinal
 
 X, y = make_ordinal_classification(4000, 5, 6, noise=0.7, random_state=0)
 train, test = slice(0, 1500), slice(1500, None)

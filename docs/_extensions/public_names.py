@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import echelon
-from echelon.base import OrdinalClassifierMixin, RankerMixin
+from echelon.base.mixins import OrdinalClassifierMixin, RankerMixin
 
 FOLDER = Path("api") / "rooms"
 

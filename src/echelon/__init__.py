@@ -5,75 +5,154 @@ neither scikit-learn nor any data-frame or plotting library.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_HOMES = {
-    "AdaBoostOR": "boosting",
-    "BudgetExceeded": "preference",
-    "ConformalOrdinal": "conformal",
-    "CoverageWarning": "conformal",
-    "GPOR": "gaussian_process",
-    "Judge": "preference",
-    "LinearARD": "gp_kernels",
-    "LinearRankSVM": "linear_rank_svm",
-    "LinearSVOR": "linear_svm",
-    "LowRankImputer": "imputation",
-    "MarginLPRanker": "linear_rankers",
-    "ModelFileError": "trained",
-    "ORBoost": "orboost",
-    "ORStump": "stumps",
-    "ORTree": "trees",
-    "OnlineRankSVM": "online_rank_svm",
-    "OrdinalBagging": "bagging",
-    "OrdinalCalibrator": "calibration",
-    "OrdinalReduction": "meta",
-    "PRank": "prank",
-    "PairSet": "pairs",
-    "PearsonKernel": "gp_kernels",
-    "PreferenceRanker": "preference",
-    "ProportionalOdds": "linear",
-    "RankBoost": "rank_boost",
-    "RankPerceptron": "linear_rankers",
-    "RankRules": "rules",
-    "RankSVM": "rank_svm",
-    "RoundedRegressor": "meta",
-    "SVOR": "svm",
-    "ThresholdedRanker": "thresholded",
-    "TrainedModel": "trained",
-    "load_model": "trained",
-    "quicksort": "preference",
-    "rank_by_preference": "preference",
-    "report": "reporting",
-    "sort_by_degree": "preference",
-    "to_onnx": "export",
-    "train": "trained",
-}
-_ROOMS = (
+if TYPE_CHECKING:
+    from . import (
+        datasets,
+        export,
+        inspection,
+        metrics,
+        model_selection,
+        plots,
+        reporting,
+        tables,
+        trained,
+    )
+    from .ensemble import AdaBoostOR, ORBoost, OrdinalBagging
+    from .export import to_onnx
+    from .gaussian_process import GPOR, LinearARD, LowRankImputer, PearsonKernel
+    from .linear import LinearSVOR, PRank, ProportionalOdds
+    from .meta import (
+        ConformalOrdinal,
+        CoverageWarning,
+        OrdinalCalibrator,
+        OrdinalReduction,
+        RoundedRegressor,
+        ThresholdedRanker,
+    )
+    from .pairs import PairSet
+    from .ranking import (
+        BudgetExceeded,
+        Judge,
+        LinearRankSVM,
+        MarginLPRanker,
+        OnlineRankSVM,
+        PreferenceRanker,
+        RankBoost,
+        RankPerceptron,
+        RankSVM,
+        quicksort,
+        rank_by_preference,
+        sort_by_degree,
+    )
+    from .reporting import report
+    from .rules import RankRules
+    from .svm import SVOR
+    from .trained import ModelFileError, TrainedModel, load_model, train
+    from .tree import ORStump, ORTree
+
+__all__ = [
+    "GPOR",
+    "SVOR",
+    "AdaBoostOR",
+    "BudgetExceeded",
+    "ConformalOrdinal",
+    "CoverageWarning",
+    "Judge",
+    "LinearARD",
+    "LinearRankSVM",
+    "LinearSVOR",
+    "LowRankImputer",
+    "MarginLPRanker",
+    "ModelFileError",
+    "ORBoost",
+    "ORStump",
+    "ORTree",
+    "OnlineRankSVM",
+    "OrdinalBagging",
+    "OrdinalCalibrator",
+    "OrdinalReduction",
+    "PRank",
+    "PairSet",
+    "PearsonKernel",
+    "PreferenceRanker",
+    "ProportionalOdds",
+    "RankBoost",
+    "RankPerceptron",
+    "RankRules",
+    "RankSVM",
+    "RoundedRegressor",
+    "ThresholdedRanker",
+    "TrainedModel",
     "datasets",
     "export",
     "inspection",
+    "load_model",
     "metrics",
     "model_selection",
     "plots",
+    "quicksort",
+    "rank_by_preference",
+    "report",
     "reporting",
-    "reproduction",
+    "sort_by_degree",
     "tables",
+    "to_onnx",
+    "train",
     "trained",
-)
+]
 
-__all__ = [*_HOMES, *_ROOMS]
+_HOMES = {
+    "ensemble": ("AdaBoostOR", "ORBoost", "OrdinalBagging"),
+    "export": ("to_onnx",),
+    "gaussian_process": ("GPOR", "LinearARD", "LowRankImputer", "PearsonKernel"),
+    "linear": ("LinearSVOR", "PRank", "ProportionalOdds"),
+    "meta": (
+        "ConformalOrdinal",
+        "CoverageWarning",
+        "OrdinalCalibrator",
+        "OrdinalReduction",
+        "RoundedRegressor",
+        "ThresholdedRanker",
+    ),
+    "pairs": ("PairSet",),
+    "ranking": (
+        "BudgetExceeded",
+        "Judge",
+        "LinearRankSVM",
+        "MarginLPRanker",
+        "OnlineRankSVM",
+        "PreferenceRanker",
+        "RankBoost",
+        "RankPerceptron",
+        "RankSVM",
+        "quicksort",
+        "rank_by_preference",
+        "sort_by_degree",
+    ),
+    "reporting": ("report",),
+    "rules": ("RankRules",),
+    "svm": ("SVOR",),
+    "trained": ("ModelFileError", "TrainedModel", "load_model", "train"),
+    "tree": ("ORStump", "ORTree"),
+}
+_PACKAGE_OF = {name: package for package, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"echelon.{_HOMES[name]}"), name)
-    if name in _ROOMS:
-        return import_module(f"echelon.{name}")
-    if name == "__version__":
-        from importlib.metadata import version
+# A type checker that sees this function would accept any name.
+if not TYPE_CHECKING:
 
-        return version("echelon")
-    raise AttributeError(f"module 'echelon' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _PACKAGE_OF:
+            return getattr(import_module(f"echelon.{_PACKAGE_OF[name]}"), name)
+        if name in __all__:
+            return import_module(f"echelon.{name}")
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("echelon")
+        raise AttributeError(f"module 'echelon' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -23,7 +23,7 @@ from echelon.ordinal.reduction import decode
 pytestmark = [
     pytest.mark.parametrize("estimator", ordinal_instances(), ids=label),
     # The data of a contract are few for intervals, which are not its subject.
-    pytest.mark.filterwarnings("ignore::echelon.conformal.CoverageWarning"),
+    pytest.mark.filterwarnings("ignore::echelon.meta.CoverageWarning"),
 ]
 
 # Scorer of the cost that an estimator's own score is about.

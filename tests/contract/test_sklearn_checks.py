@@ -16,7 +16,7 @@ from echelon import (
     RankSVM,
     ThresholdedRanker,
 )
-from echelon.base import OrdinalClassifierMixin
+from echelon.base.mixins import OrdinalClassifierMixin
 
 ONE_MARGIN_PER_THRESHOLD = (
     "decision_function has a margin for each of the K-1 thresholds where the check expects K "
@@ -98,7 +98,7 @@ def is_coarse(estimator):
 # labels scikit-learn's own type_of_target warns of a cast before anything is refused.
 @pytest.mark.filterwarnings(
     "ignore::echelon.ordinal.labels.LabelOrderWarning",
-    "ignore::echelon.conformal.CoverageWarning",
+    "ignore::echelon.meta.CoverageWarning",
     "ignore::sklearn.exceptions.ConvergenceWarning",
     "ignore:invalid value encountered in cast:RuntimeWarning:sklearn",
 )

@@ -27,8 +27,8 @@ from echelon import (
     RankSVM,
     ThresholdedRanker,
 )
-from echelon.calibration import OrdinalCalibrator
-from echelon.conformal import ConformalOrdinal
+from echelon.meta.calibration import OrdinalCalibrator
+from echelon.meta.conformal import ConformalOrdinal
 
 pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

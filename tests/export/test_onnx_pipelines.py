@@ -34,8 +34,8 @@ from echelon import (
     RankRules,
     ThresholdedRanker,
 )
-from echelon.calibration import OrdinalCalibrator
-from echelon.conformal import ConformalOrdinal
+from echelon.meta.calibration import OrdinalCalibrator
+from echelon.meta.conformal import ConformalOrdinal
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")

@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from support.estimators import instances, label, ordinal_instances, ranker_instances
 
 from echelon import LowRankImputer
-from support.estimators import instances, label, ordinal_instances, ranker_instances
 
 TOLERANCE = 1e-12
 METHODS = ("predict", "predict_proba", "decision_function", "predict_latent", "predict_interval")

@@ -229,8 +229,8 @@ def test_missing_values_and_categories_pass_through():
 def test_wrappers_are_looked_through():
     from sklearn.model_selection import GridSearchCV
 
-    from echelon.calibration import OrdinalCalibrator
     from echelon.inspection import rule_sentences
+    from echelon.meta.calibration import OrdinalCalibrator
 
     X, codes = ordinal_data(n=120, K=3)
     words = np.array(["poor", "fair", "good"])

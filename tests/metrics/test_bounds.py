@@ -14,7 +14,7 @@ from echelon.metrics.bounds.margin_bounds import matched_rows
 from echelon.metrics.ranking import summary
 from echelon.metrics.ranking.misranking import misranking_loss
 from echelon.pairs import PairSet
-from echelon.rank_boost import RankBoost
+from echelon.ranking.rank_boost import RankBoost
 
 
 def phi(u, rho):

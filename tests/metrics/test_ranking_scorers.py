@@ -18,9 +18,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.fixes import parse_version
 
 from echelon import metrics
-from echelon.linear import ProportionalOdds
-from echelon.linear_rank_svm import LinearRankSVM
-from echelon.meta import OrdinalReduction
+from echelon.linear.proportional_odds import ProportionalOdds
+from echelon.meta.reduction import OrdinalReduction
 from echelon.metrics.ranking import (
     misranking_loss,
     ndcg_score,
@@ -36,6 +35,7 @@ from echelon.metrics.ranking.scorers import (
     ranking_scorers,
 )
 from echelon.model_selection.query_splits import QueryKFold, QueryShuffleSplit
+from echelon.ranking.linear_rank_svm import LinearRankSVM
 
 needs_routers = pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.8"),

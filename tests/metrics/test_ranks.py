@@ -17,7 +17,7 @@ from echelon.metrics import (
     nemenyi_test,
 )
 from echelon.metrics.ranks import indistinguishable
-from echelon.reproduction import read_table
+from reproduction import read_table
 
 tables = hnp.arrays(
     np.int64,

@@ -15,7 +15,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from support.data import ordinal_data
 
 from echelon import LinearSVOR, ProportionalOdds, RankRules, RoundedRegressor
-from echelon.base import ThresholdModelMixin
+from echelon.base.mixins import ThresholdModelMixin
 from echelon.metrics import cost_scorer, get_scorer
 from echelon.model_selection import (
     Candidate,

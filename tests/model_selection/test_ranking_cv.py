@@ -11,7 +11,6 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFo
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from echelon.linear_rank_svm import LinearRankSVM
 from echelon.metrics.ranking import misranking_loss, ndcg_score, stated_misranking_loss
 from echelon.metrics.ranking.scorers import (
     get_ranking_scorer,
@@ -21,7 +20,8 @@ from echelon.metrics.ranking.scorers import (
 from echelon.model_selection.query_splits import PairKFold, QueryKFold
 from echelon.model_selection.ranking import cross_validate_ranker
 from echelon.pairs import PairSet
-from echelon.rank_boost import RankBoost
+from echelon.ranking.linear_rank_svm import LinearRankSVM
+from echelon.ranking.rank_boost import RankBoost
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from echelon import GPOR, AdaBoostOR, ProportionalOdds, RankRules
-from echelon.calibration import OrdinalCalibrator
-from echelon.conformal import ConformalOrdinal
 from echelon.datasets import load_esl
+from echelon.meta.calibration import OrdinalCalibrator
+from echelon.meta.conformal import ConformalOrdinal
 from echelon.plots import (
     BoostingCurveDisplay,
     CumulativeCalibrationDisplay,

@@ -8,8 +8,8 @@ import pytest
 from reporting.pages import LABELS, Reader, board, full_page, hotels, table
 
 from echelon import AdaBoostOR, ProportionalOdds, RankRules, RankSVM
-from echelon.conformal import ConformalOrdinal
 from echelon.datasets import load_esl
+from echelon.meta.conformal import ConformalOrdinal
 from echelon.metrics import mean_absolute_rank_error
 from echelon.model_selection.leaderboard import Leaderboard, LeaderboardRow
 from echelon.reporting import report

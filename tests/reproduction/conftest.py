@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from echelon import datasets
-from echelon.reproduction import published
-from echelon.reproduction.models import registry
+from reproduction import published
+from reproduction.models import registry
 
 CLASSES = (1, 2, 3)
 

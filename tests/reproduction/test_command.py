@@ -8,10 +8,10 @@ import pytest
 typer = pytest.importorskip("typer")
 from typer.testing import CliRunner  # noqa: E402
 
-from echelon.cli.reproduce import _duration, reproduce  # noqa: E402
-from echelon.reproduction import published, runner  # noqa: E402
-from echelon.reproduction.protocol import QUICK_ROWS  # noqa: E402
-from echelon.reproduction.published import Tolerance  # noqa: E402
+from reproduction import published, runner  # noqa: E402
+from reproduction.__main__ import _duration, reproduce  # noqa: E402
+from reproduction.protocol import QUICK_ROWS  # noqa: E402
+from reproduction.published import Tolerance  # noqa: E402
 
 app = typer.Typer()
 app.command()(reproduce)
@@ -25,7 +25,7 @@ def invoke(*arguments):
 def known(tiny, table, monkeypatch):
     """The tiny table under the name of a real one."""
     monkeypatch.setattr(published, "list_tables", lambda: ["tiny"])
-    monkeypatch.setattr("echelon.reproduction.read_table", lambda name: table)
+    monkeypatch.setattr("reproduction.read_table", lambda name: table)
     return tiny
 
 
@@ -56,7 +56,7 @@ def test_runs_prints_and_writes(known, tmp_path):
 
 def test_agreement_and_figures_without_ours_are_printed(known, table, tmp_path, monkeypatch):
     judged = dataclasses.replace(table, tolerance=Tolerance(2, 5.0))
-    monkeypatch.setattr("echelon.reproduction.read_table", lambda name: judged)
+    monkeypatch.setattr("reproduction.read_table", lambda name: judged)
     result = invoke("tiny", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
     assert "Data sets on which ours is within the published figure" in result.output
@@ -66,7 +66,7 @@ def test_agreement_and_figures_without_ours_are_printed(known, table, tmp_path, 
 def test_ranks_over_the_data_sets_are_printed_and_drawn(known, table, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     compared = dataclasses.replace(table, comparison=("FAR", "NEAR"))
-    monkeypatch.setattr("echelon.reproduction.read_table", lambda name: compared)
+    monkeypatch.setattr("reproduction.read_table", lambda name: compared)
     result = invoke("tiny", "--out", str(tmp_path), "--write", str(tmp_path / "docs"))
     assert result.exit_code == 0, result.output
     assert "All models over the data sets" in result.output and "Average rank" in result.output
@@ -79,7 +79,7 @@ def test_ranks_over_the_data_sets_are_printed_and_drawn(known, table, tmp_path, 
 
 def test_a_page_with_pictures_names_the_extra_before_any_work(known, table, tmp_path, monkeypatch):
     compared = dataclasses.replace(table, comparison=("FAR", "NEAR"))
-    monkeypatch.setattr("echelon.reproduction.read_table", lambda name: compared)
+    monkeypatch.setattr("reproduction.read_table", lambda name: compared)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     result = invoke("tiny", "--out", str(tmp_path), "--write", str(tmp_path / "docs"))
     assert result.exit_code == 2 and "echelon[plot]" in result.stderr and known.fits == 0

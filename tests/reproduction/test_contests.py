@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from echelon.linear_rank_svm import LinearRankSVM
-from echelon.reproduction import ReproductionError
-from echelon.reproduction.contests import (
+from echelon.ranking.linear_rank_svm import LinearRankSVM
+from reproduction import ReproductionError
+from reproduction.contests import (
     CONTESTS,
     Contest,
     Entrant,
@@ -19,7 +19,7 @@ from echelon.reproduction.contests import (
     peers,
     queries,
 )
-from echelon.reproduction.plots import measure, picture, plot_page, read_plot
+from reproduction.plots import measure, picture, plot_page, read_plot
 
 
 def quiet(text):

@@ -7,9 +7,9 @@ import pytest
 from sklearn.base import clone
 
 from echelon.datasets import load_esl
-from echelon.reproduction.models import Problem, fixed, get_model, list_models
-from echelon.reproduction.models.boosting import perceptron_kernel
-from echelon.reproduction.published import read_table
+from reproduction.models import Problem, fixed, get_model, list_models
+from reproduction.models.boosting import perceptron_kernel
+from reproduction.published import read_table
 
 
 def test_svr_grid_is_the_papers():

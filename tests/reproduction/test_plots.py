@@ -9,9 +9,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from echelon import GPOR, SVOR, datasets
-from echelon.reproduction import ReproductionError
-from echelon.reproduction.models import registry
-from echelon.reproduction.plots import (
+from reproduction import ReproductionError
+from reproduction.models import registry
+from reproduction.plots import (
     catalogue,
     exhibit,
     list_plots,
@@ -22,8 +22,8 @@ from echelon.reproduction.plots import (
     regions,
     timing,
 )
-from echelon.reproduction.plots.contours import Panel
-from echelon.reproduction.plots.scaling import Course, Scaling
+from reproduction.plots.contours import Panel
+from reproduction.plots.scaling import Course, Scaling
 
 
 @pytest.fixture

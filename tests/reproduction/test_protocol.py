@@ -5,8 +5,8 @@ import pytest
 from sklearn.utils import Bunch
 
 from echelon import datasets
-from echelon.reproduction import ReproductionError
-from echelon.reproduction.protocol import (
+from reproduction import ReproductionError
+from reproduction.protocol import (
     Dataset,
     Population,
     Protocol,

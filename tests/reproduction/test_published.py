@@ -4,9 +4,9 @@ import pytest
 
 from echelon import datasets
 from echelon.datasets._registry import find_benchmark, find_splits
-from echelon.reproduction import ReproductionError, list_tables, read_table
-from echelon.reproduction.measures import MEASURES
-from echelon.reproduction.published import Figure, Tolerance, parse_table
+from reproduction import ReproductionError, list_tables, read_table
+from reproduction.measures import MEASURES
+from reproduction.published import Figure, Tolerance, parse_table
 
 CK07_SETS = {
     "pyrimidines": (27, 50, 24),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from echelon.reproduction import (
+from reproduction import (
     ResultStore,
     make_plan,
     make_rankings,
@@ -15,10 +15,10 @@ from echelon.reproduction import (
     read_table,
     run,
 )
-from echelon.reproduction.published import Figure
-from echelon.reproduction.rank_page import ranking_cells, ranking_lines, ranking_picture
-from echelon.reproduction.rows import current
-from echelon.reproduction.store import Cell, CellKey
+from reproduction.published import Figure
+from reproduction.rank_page import ranking_cells, ranking_lines, ranking_picture
+from reproduction.rows import current
+from reproduction.store import Cell, CellKey
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import gzip
 import numpy as np
 import pytest
 
-from echelon.reproduction import ReproductionError, ratings
-from echelon.reproduction.ratings import Ratings, rating_problem, read_ratings
+from reproduction import ReproductionError, ratings
+from reproduction.ratings import Ratings, rating_problem, read_ratings
 
 
 @pytest.fixture

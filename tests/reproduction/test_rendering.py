@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.model_selection import GridSearchCV
 
 from echelon.metrics.comparison import Summary
-from echelon.reproduction import (
+from reproduction import (
     ResultStore,
     gather,
     make_duels,
@@ -19,10 +19,10 @@ from echelon.reproduction import (
     rendering,
     run,
 )
-from echelon.reproduction.models import registry
-from echelon.reproduction.published import Tolerance
-from echelon.reproduction.rendering import row_cells, row_headings, tally_cells
-from echelon.reproduction.rows import current, make_tallies
+from reproduction.models import registry
+from reproduction.published import Tolerance
+from reproduction.rendering import row_cells, row_headings, tally_cells
+from reproduction.rows import current, make_tallies
 
 
 def tune(monkeypatch, tiny, name, shift):

@@ -8,10 +8,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Bunch
 
 from echelon import datasets
-from echelon.reproduction.models import registry
-from echelon.reproduction.plots import completion, measure, picture, plot_page, read_plot
-from echelon.reproduction.plots.trials import Trials
-from echelon.reproduction.ratings import Ratings
+from reproduction.models import registry
+from reproduction.plots import completion, measure, picture, plot_page, read_plot
+from reproduction.plots.trials import Trials
+from reproduction.ratings import Ratings
 
 
 class Nearest(ClassifierMixin, BaseEstimator):

@@ -9,8 +9,8 @@ from sklearn.utils import Bunch
 from support.data import ordinal_data
 
 from echelon.model_selection import Leaderboard, LeaderboardRow, candidates, run_contest
-from echelon.reproduction.plots import picture, plot_page, read_plot, roster
-from echelon.reproduction.plots.roster import Rosters, SetResult
+from reproduction.plots import picture, plot_page, read_plot, roster
+from reproduction.plots.roster import Rosters, SetResult
 
 NAMES = ["median label", "ProportionalOdds logit", "LinearSVOR", "GPOR"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
-from echelon.reproduction import (
+from reproduction import (
     ReproductionError,
     ResultStore,
     make_duels,
@@ -16,11 +16,11 @@ from echelon.reproduction import (
     run,
     runner,
 )
-from echelon.reproduction import protocol as rules
-from echelon.reproduction.measures import negative_log_likelihood
-from echelon.reproduction.models import registry
-from echelon.reproduction.protocol import Dataset, draw_split
-from echelon.reproduction.rows import current
+from reproduction import protocol as rules
+from reproduction.measures import negative_log_likelihood
+from reproduction.models import registry
+from reproduction.protocol import Dataset, draw_split
+from reproduction.rows import current
 
 
 def errors(store):

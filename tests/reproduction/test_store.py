@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from echelon.reproduction import ReproductionError, ResultStore
-from echelon.reproduction.store import Cell, CellKey, default_folder
+from reproduction import ReproductionError, ResultStore
+from reproduction.store import Cell, CellKey, default_folder
 
 
 def cell(split, **errors):

@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from echelon.reproduction.models import registry
-from echelon.reproduction.plots import measure, picture, plot_page, read_plot, timing
-from echelon.reproduction.plots.techniques import smooth
-from echelon.reproduction.protocol import Population, draw_split
+from reproduction.models import registry
+from reproduction.plots import measure, picture, plot_page, read_plot, timing
+from reproduction.plots.techniques import smooth
+from reproduction.protocol import Population, draw_split
 
 MODELS = ("RankRules SM (plain)", "RankRules GD (regularised)", "RankRules CS 0.5 (regularised)")
 
@@ -126,7 +126,7 @@ def test_running_means():
 
 
 def test_the_plot_has_the_columns_of_table_1():
-    from echelon.reproduction import read_table
+    from reproduction import read_table
 
     plot, table = read_plot("dk09-figure1"), read_table("dk09-table1")
     assert plot.settings["models"] == list(table.columns)

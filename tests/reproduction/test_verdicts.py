@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from echelon.metrics.comparison import Summary, corrected_resampled_t_test
-from echelon.reproduction.published import Figure, Tolerance
-from echelon.reproduction.verdicts import LEVEL, against_published, between_models, is_within
+from reproduction.published import Figure, Tolerance
+from reproduction.verdicts import LEVEL, against_published, between_models, is_within
 
 errors = st.lists(st.floats(0.0, 3.0, width=32), min_size=2, max_size=30)
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from echelon.kernels.cache import GramRows
 from echelon.ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
-from echelon.solvers import threshold_dual
-from echelon.solvers.threshold_dual import Coupling
+from echelon.solvers.svor import dual as threshold_dual
+from echelon.solvers.svor.dual import Coupling
 
 BUILDERS = {
     "implicit": threshold_dual.implicit,

@@ -32,7 +32,7 @@ from echelon import (
     RoundedRegressor,
     ThresholdedRanker,
 )
-from echelon.base import OrdinalClassifierMixin, RankerMixin
+from echelon.base.mixins import OrdinalClassifierMixin, RankerMixin
 from echelon.model_selection import CoarseToFineSearchCV
 
 # Where an estimator cannot be made without arguments, or where the contracts need other ones: they

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from echelon._nominal import InputColumns, as_positions, learn_columns
-from echelon._rule_names import name_rules
-from echelon._rule_objects import merge_rounds
-from echelon.solvers.rule_bodies import Interval, Membership, covers
+from echelon.rules.columns import InputColumns, as_positions, learn_columns
+from echelon.rules.names import name_rules
+from echelon.rules.rule import merge_rounds
+from echelon.solvers.rules.bodies import Interval, Membership, covers
 
 LABELS = ["poor", "fair", "good"]
 

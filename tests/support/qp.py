@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from echelon.solvers.threshold_dual import Coupling
+from echelon.solvers.svor.dual import Coupling
 
 
 class QPSolution(NamedTuple):

@@ -6,7 +6,7 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from echelon.solvers.rule_bodies import Interval, Membership, covers
+from echelon.solvers.rules.bodies import Interval, Membership, covers
 
 TECHNIQUES = ("simultaneous", "gradient", "gradient_boosting", "constant_step")
 COUNTS = ("once", "per_threshold")

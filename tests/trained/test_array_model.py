@@ -14,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from support.mixed_tables import ORDER, WORDS, mixed_frame
 
 from echelon import SVOR, LinearSVOR, ORBoost, ProportionalOdds, RankRules
-from echelon.calibration import OrdinalCalibrator
+from echelon.meta.calibration import OrdinalCalibrator
 from echelon.ordinal.costs import cost_matrix, minimum_cost_codes
 from echelon.ordinal.intervals import conformal_p_values
 from echelon.tables import labelled_table

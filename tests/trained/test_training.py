@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from support.mixed_tables import ORDER, WORDS, mixed_frame
 
 from echelon import ProportionalOdds, RankBoost, RoundedRegressor
-from echelon._reading import answering_model
-from echelon.calibration import OrdinalCalibrator
+from echelon.base.reading import answering_model
+from echelon.meta.calibration import OrdinalCalibrator
 from echelon.model_selection.preparation import prepare
 from echelon.tables import labelled_table
 from echelon.trained import train

@@ -12,7 +12,6 @@ COMMANDS = {
     "explain": "Explain a saved model and its predictions.",
     "rank": "Learn to rank rows, or rank them with a saved model.",
     "info": "Show what a model file holds.",
-    "reproduce": "Measure a published table or plot again.",
 }
 
 

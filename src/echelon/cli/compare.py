@@ -167,7 +167,7 @@ def _contest(
     resume: bool,
 ) -> Contest:
     """Contest with the results of earlier ones, if the user wants to go on."""
-    from echelon._files import cache_folder
+    from echelon._utils.files import cache_folder
     from echelon.model_selection.contest import Contest, make_arena
     from echelon.model_selection.roster import candidates, find_candidate
     from echelon.model_selection.unit_store import contest_key
@@ -238,7 +238,7 @@ def _print(board: Leaderboard, folds: int, repeats: int) -> None:
 
 
 def _write(board: Leaderboard, out: Path) -> None:
-    from echelon._files import write_whole
+    from echelon._utils.files import write_whole
 
     if board.rows:
         write_whole(out, getattr(board, _WRITERS[out.suffix])().encode("utf-8"))
@@ -284,7 +284,7 @@ def _write_more(
 
 
 def _draw(board: Leaderboard, path: Path) -> None:
-    from echelon._files import write_whole
+    from echelon._utils.files import write_whole
     from echelon.plots import CriticalDifferenceDisplay
     from echelon.plots.rendering import render
 

@@ -145,7 +145,7 @@ def _notes(trained: TrainedModel, frame: Any, y: Any, data: str) -> list[str]:
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
-    from echelon._files import write_whole
+    from echelon._utils.files import write_whole
 
     write_whole(path, json.dumps(content, indent=2, ensure_ascii=False).encode("utf-8"))
     typer.echo(f"Written: {path}")

@@ -138,8 +138,8 @@ def _interval(
 
 
 def _lines(found: dict[str, dict[str, Any]], confidence: float) -> list[str]:
-    from echelon._measure_names import MEASURE_NAMES
-    from echelon._text import aligned
+    from echelon._utils.text import aligned
+    from echelon.metrics.measures import MEASURE_NAMES
 
     rows = [["", "value", f"{confidence:.0%} interval"]]
     for name, figure in found.items():

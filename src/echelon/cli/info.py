@@ -35,7 +35,7 @@ def info(
 
 def describe(model: TrainedModel) -> list[str]:
     """The card as lines of text."""
-    from echelon._text import aligned
+    from echelon._utils.text import aligned
 
     extra = {key: value for key, value in model.extra.items() if value not in (None, {}, [])}
     facts = [
@@ -74,8 +74,8 @@ def figures_heading(model: TrainedModel) -> str:
 
 def figures(metrics: dict[str, float]) -> list[str]:
     """Cross-validated figures as lines."""
-    from echelon._measure_names import MEASURE_NAMES
-    from echelon._text import aligned
+    from echelon._utils.text import aligned
+    from echelon.metrics.measures import MEASURE_NAMES
 
     rows = []
     for name, heading in MEASURE_NAMES.items():

@@ -71,7 +71,7 @@ class RankingTable:
         import numpy as np
         import pandas as pd
 
-        from echelon.base import best_first
+        from echelon.base.mixins import best_first
 
         order = best_first(scores, self.queries, top)
         columns: dict[str, Any] = {}

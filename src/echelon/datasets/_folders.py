@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from .._files import cache_folder
+from .._utils.files import cache_folder
 
 
 def data_folders(data_home: str | os.PathLike[str] | None = None) -> list[Path]:

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from .._files import write_whole
+from .._utils.files import write_whole
 
 _GZIP = b"\x1f\x8b"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .._files import write_whole
+from .._utils.files import write_whole
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._choices import require_choice
+from .._utils.choices import require_choice
 from ..pairs.queries import query_codes
 from ._streams import name_of, read_text, write_text
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..solvers.ordinal_tree import OrdinalTree
-from ..solvers.rule_bodies import Body, Interval, Membership
+from ..solvers.boosting.ordinal_tree import OrdinalTree
+from ..solvers.rules.bodies import Body, Interval, Membership
 from ._graph import Graph, Value
 
 # Whole numbers up to this are exact in single precision.

@@ -10,13 +10,13 @@ import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Product, Sum
 
-from ..gaussian_process import GPOR
-from ..gp_kernels import LinearARD
+from ..gaussian_process.gpor import GPOR
+from ..gaussian_process.kernels import LinearARD
 from ..kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
 from ..ordinal.costs import cost_matrix
-from ..rank_svm import RankSVM
-from ..solvers.gp_prediction import DensePredictor
-from ..svm import SVOR
+from ..ranking.rank_svm import RankSVM
+from ..solvers.gp.prediction import DensePredictor
+from ..svm.svor import SVOR
 from ._columns import Columns
 from ._decoding import Ordinal, least_cost, link_probabilities, margins_of, threshold_model
 from ._graph import Value, in_double

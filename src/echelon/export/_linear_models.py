@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..linear import ProportionalOdds
-from ..linear_rank_svm import LinearRankSVM
-from ..linear_rankers import MarginLPRanker, RankPerceptron
-from ..linear_svm import LinearSVOR
-from ..online_rank_svm import OnlineRankSVM
+from ..linear.linear_svor import LinearSVOR
+from ..linear.prank import PRank
+from ..linear.proportional_odds import ProportionalOdds
 from ..ordinal.costs import cost_matrix
 from ..ordinal.likelihoods import get_link
-from ..prank import PRank
+from ..ranking.linear_rank_svm import LinearRankSVM
+from ..ranking.linear_rankers import MarginLPRanker, RankPerceptron
+from ..ranking.online_rank_svm import OnlineRankSVM
 from ._columns import Columns
 from ._decoding import Ordinal, least_cost, link_probabilities, margins_of, threshold_model
 from ._graph import Value

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ordinal.thresholds import level_of_threshold
-from ..rules import RankRules
+from ..rules.rank_rules import RankRules
 from ._columns import NUMBER, TEXT, Columns, number_positions, text_positions
 from ._decoding import (
     Ordinal,

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._cost_learner import ConstantRanker
-from ..bagging import OrdinalBagging
-from ..boosting import AdaBoostOR
-from ..orboost import ORBoost
+from ..ensemble.adaboost_or import AdaBoostOR
+from ..ensemble.bagging import OrdinalBagging
+from ..ensemble.cost_learner import ConstantRanker
+from ..ensemble.orboost import ORBoost
 from ..ordinal.reduction import side_matrix
-from ..rank_boost import RankBoost
-from ..stumps import ORStump
-from ..trees import ORTree
+from ..ranking.rank_boost import RankBoost
+from ..tree.stump import ORStump
+from ..tree.tree import ORTree
 from ._columns import Columns
 from ._decoding import (
     Ordinal,

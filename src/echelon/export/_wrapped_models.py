@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._reading import AroundModel, answering_model, layers
-from ..calibration import OrdinalCalibrator
-from ..conformal import ConformalOrdinal
+from ..base.reading import AroundModel, answering_model, layers
+from ..meta.calibration import OrdinalCalibrator
+from ..meta.conformal import ConformalOrdinal
+from ..meta.thresholded import ThresholdedRanker
 from ..ordinal.costs import cost_matrix
-from ..thresholded import ThresholdedRanker
 from ._columns import Columns
 from ._decoding import (
     Ordinal,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._choices import require_choice
+from .._utils.choices import require_choice
 from ..ordinal.arrays import require_count
 from ..ordinal.reduction import expected_rank
 from .columns import Feature, read_feature

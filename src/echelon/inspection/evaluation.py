@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._measure_names import MEASURE_NAMES
-from .._text import aligned
+from .._utils.text import aligned
 from ..metrics._labels import LabelPairs
 from ..metrics.agreement import kappa_of
+from ..metrics.measures import MEASURE_NAMES
 from ..metrics.probability import row_log_losses, row_ranked_probability_scores
 from ..metrics.report import OrdinalReport, ordinal_report
 from ..ordinal.arrays import require_count

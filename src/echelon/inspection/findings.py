@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .._draws import deal_folds
+from ..base.folds import deal_folds
 from ..ordinal.labels import Codes
 from ..pairs.concordance import count_pairs
 from .columns import Feature

@@ -12,9 +12,9 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from .._draws import deal_folds
-from .._reading import inner_estimator, known_classes, known_inputs, label_order
-from .._wrapped import fresh
+from ..base.folds import deal_folds
+from ..base.nested import fresh
+from ..base.reading import inner_estimator, known_classes, known_inputs, label_order
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import Codes, OrdinalScale, read_scale
 from .response import Response

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._frames import make_frame
-from .._text import aligned
+from .._utils.frames import make_frame
+from .._utils.text import aligned
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import Matrix, cost_matrix
 from ..ordinal.labels import Codes

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from .._reading import known_inputs
-from .._text import aligned
+from .._utils.text import aligned
+from ..base.reading import known_inputs
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import Matrix, cost_matrix
 from ..ordinal.labels import Codes

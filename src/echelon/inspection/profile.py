@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._text import aligned
+from .._utils.text import aligned
 from ..ordinal.labels import read_scale
 from .columns import Feature, read_features
 from .findings import Finding, Labelled, column_concordance, find_all

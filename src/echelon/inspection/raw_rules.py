@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._reading import last_step, output_names, transformed
-from .._rule_cuts import ShownCut, plain_number, shown_cut
-from .._rule_names import RuleCondition
-from .._rule_objects import Rule
-from .._rule_text import by_importance
-from .._rule_words import category
-from ..solvers.rule_bodies import Interval
+from ..base.reading import last_step, output_names, transformed
+from ..rules.cuts import ShownCut, plain_number, shown_cut
+from ..rules.names import RuleCondition
+from ..rules.rule import Rule
+from ..rules.text import by_importance
+from ..rules.words import category
+from ..solvers.rules.bodies import Interval
 from .columns import Feature, read_features
 from .response import Response, stated_kinds
 from .table import Rows, Table

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._choices import require_choice
-from .._reading import (
+from .._utils.choices import require_choice
+from ..base.reading import (
     FittedModel,
     inner_estimator,
     known_classes,
@@ -18,7 +18,7 @@ from .._reading import (
     latent_scores,
     opened,
 )
-from .._reading import last_step as last_step
+from ..base.reading import last_step as last_step
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
 from .table import Rows, Table

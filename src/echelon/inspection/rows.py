@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._frames import one_row
-from .._reading import last_step, transformed
-from .._rule_objects import Rule
-from .._rule_words import signed
+from .._utils.frames import one_row
+from ..base.reading import last_step, transformed
 from ..ordinal.arrays import require_count
 from ..ordinal.columns import is_missing
+from ..rules.rule import Rule
+from ..rules.words import signed
 from .raw_rules import raw_rules
 from .response import Response
 from .shapley import Masks, Mixture, Shares, drawn_shares, exact_shares

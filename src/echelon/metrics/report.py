@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._frames import make_frame
-from .._text import aligned
+from .._utils.frames import make_frame
+from .._utils.text import aligned
 from ._labels import LabelPairs, Vector, read_labels
 from .agreement import kappa_of
 from .error import error_by_class, mean_by_class, ratio

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
 
-from .._wrapped import fresh
+from ..base.nested import fresh
 from ..ordinal.labels import read_scale
 from .contest import Contest
 from .leaderboard import Leaderboard, LeaderboardRow

@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from .._warnings import warn_caller
+from .._utils.warnings import warn_caller
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema

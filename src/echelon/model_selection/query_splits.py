@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import BaseCrossValidator, ShuffleSplit
 from sklearn.utils import check_random_state
 
-from .._choices import require_choice
+from .._utils.choices import require_choice
 from ..ordinal.arrays import require_count
 from ..pairs.queries import query_codes
 

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._draws import deal_folds
-from .._text import aligned
+from .._utils.text import aligned
+from ..base.folds import deal_folds
 from ..metrics.comparison import Summary
 from ..metrics.ranking.misranking import stated_misranking_loss
 from ..metrics.ranking.queries import read_label_column

@@ -12,19 +12,19 @@ from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifi
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import SVR
 
-from ..bagging import OrdinalBagging
-from ..boosting import AdaBoostOR
-from ..gaussian_process import GPOR
-from ..linear import ProportionalOdds
-from ..linear_svm import LinearSVOR
-from ..meta import OrdinalReduction, RoundedRegressor
-from ..orboost import ORBoost
-from ..prank import PRank
-from ..rank_boost import RankBoost
-from ..rules import RankRules
-from ..svm import SVOR
-from ..thresholded import ThresholdedRanker
-from ..trees import ORTree
+from ..ensemble.adaboost_or import AdaBoostOR
+from ..ensemble.bagging import OrdinalBagging
+from ..ensemble.orboost import ORBoost
+from ..gaussian_process.gpor import GPOR
+from ..linear.linear_svor import LinearSVOR
+from ..linear.prank import PRank
+from ..linear.proportional_odds import ProportionalOdds
+from ..meta.reduction import OrdinalReduction, RoundedRegressor
+from ..meta.thresholded import ThresholdedRanker
+from ..ranking.rank_boost import RankBoost
+from ..rules.rank_rules import RankRules
+from ..svm.svor import SVOR
+from ..tree.tree import ORTree
 from .tuning import candidate_pipeline, tune
 
 __all__ = [

@@ -27,11 +27,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._svor_task import build_dual, check_parameters, read_task
 from ..kernels.cache import RowSource
-from ..solvers.threshold_dual import Iterate, ThresholdDual, coefficients, dual_objective
-from ..solvers.threshold_smo import DualSolution, scaled_start
-from ..svm import SVOR
+from ..solvers.svor.dual import Iterate, ThresholdDual, coefficients, dual_objective
+from ..solvers.svor.smo import DualSolution, scaled_start
+from ..svm.problem import build_dual, check_parameters, read_task
+from ..svm.svor import SVOR
 
 Candidate = dict[str, Any]
 Solved = tuple[ThresholdDual, DualSolution]

@@ -12,7 +12,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .._wrapped import fresh
+from ..base.nested import fresh
 from ..metrics import cost_scorer
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import read_scale

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._warnings import warn_caller
+from .._utils.warnings import warn_caller
 from .columns import HOW_TO_ORDER, Codes, LabelColumn, plain_array, read_column
 
 __all__ = ["Codes", "LabelOrderWarning", "OrdinalScale", "read_scale"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from .._choices import require_choice
+from .._utils.choices import require_choice
 from .preference_panel import OrderResult, Panel, Preference, read_preference
 from .queries import Codes, Vector
 

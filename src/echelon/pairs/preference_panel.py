@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._choices import require_choice
+from .._utils.choices import require_choice
 from .queries import Codes, Vector
 
 Preference = Callable[[Codes, Codes], Any]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from .._reading import (
+from ..base.reading import (
     FittedModel,
     answering_model,
     inner_estimator,

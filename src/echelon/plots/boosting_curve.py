@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._validation import class_factors
+from ..base.validation import class_factors
 from ..metrics import misranking_loss
 from ..ordinal.arrays import check_weights
 from ..ordinal.costs import cost_matrix

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._choices import require_choice
+from .._utils.choices import require_choice
 from ..metrics._labels import read_probabilities
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import read_scale

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._frames import make_frame
-from .._reading import known_inputs
+from .._utils.frames import make_frame
+from ..base.reading import known_inputs
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import OrdinalScale
 from . import _style as style

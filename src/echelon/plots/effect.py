@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._choices import require_choice
+from .._utils.choices import require_choice
 from . import _style as style
 
 if TYPE_CHECKING:

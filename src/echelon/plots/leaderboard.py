@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._measure_names import MEASURE_NAMES
 from ..metrics import Summary
+from ..metrics.measures import MEASURE_NAMES
 from . import _style as style
 
 if TYPE_CHECKING:

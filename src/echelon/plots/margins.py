@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._reading import inner_estimator, known_inputs, without_infinity
+from ..base.reading import inner_estimator, known_inputs, without_infinity
 from ..metrics._labels import require_length
 from ..metrics.ranking.scorers import ranking_scores
 from ..ordinal.arrays import check_weights, read_numbers
@@ -15,7 +15,7 @@ from ..ordinal.labels import read_scale
 from ..ordinal.reduction import side_matrix
 from ..ordinal.relevance import read_relevance
 from ..pairs.pair_set import PairSet
-from ..solvers.pair_draws import PairSampler
+from ..solvers.ranking.pair_draws import PairSampler
 from . import _style as style
 from ._reading import classes_of, labelling_model, name_of
 

@@ -9,7 +9,7 @@ from html import escape
 from importlib import import_module, resources
 from pathlib import Path
 
-from .._files import write_whole
+from .._utils.files import write_whole
 from .content import Section
 
 _FRAME_HEIGHT = 760

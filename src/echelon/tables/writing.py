@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from echelon._files import whole_file
+from echelon._utils.files import whole_file
 
 from .faults import TableError
 from .formats import TEXT_FORMATS, output_format

@@ -9,13 +9,13 @@ import pandas as pd
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
-from ..calibration import OrdinalCalibrator
-from ..linear import ProportionalOdds
-from ..linear_svm import LinearSVOR
+from ..linear.linear_svor import LinearSVOR
+from ..linear.proportional_odds import ProportionalOdds
+from ..meta.calibration import OrdinalCalibrator
 from ..model_selection.preparation import prepare
 from ..ordinal.costs import cost_matrix
 from ..ordinal.intervals import conformal_p_values, missed_share
-from ..rules import RankRules
+from ..rules.rank_rules import RankRules
 from .array_model import Arrays
 
 if TYPE_CHECKING:

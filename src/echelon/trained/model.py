@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._warnings import warn_caller
+from .._utils.warnings import warn_caller
 from ..ordinal.labels import read_scale
 from ..tables import Schema
 from .array_model import ArrayModel, pack, unpack

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._files import write_whole
+from .._utils.files import write_whole
 from .trust import is_trusted
 
 KIND = "echelon model"

@@ -3,7 +3,7 @@
 Whether a prepared input satisfies a condition depends on one raw column alone. So the cuts of all
 rules on a column, taken back to its own units, part it into bins; for each bin a mask has a bit for
 every rule that the column allows there; and a rule covers a row if it is in the masks of all its
-bins. Responses are added in the order of the rules, as `echelon.solvers.rule_tables` adds them, so
+bins. Responses are added in the order of the rules, as `echelon.solvers.rules.tables` adds them, so
 that scores are the same to the last bit.
 """
 

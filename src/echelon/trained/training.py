@@ -11,10 +11,10 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from .._reading import answering_model
-from .._wrapped import fresh, knows_order
-from ..calibration import OrdinalCalibrator
-from ..conformal import ConformalOrdinal
+from ..base.nested import fresh, knows_order
+from ..base.reading import answering_model
+from ..meta.calibration import OrdinalCalibrator
+from ..meta.conformal import ConformalOrdinal
 from ..metrics.probability import row_ranked_probability_scores
 from ..model_selection.preparation import prepare
 from ..model_selection.roster import Candidate, find_candidate

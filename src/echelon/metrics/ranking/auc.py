@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import trapezoid
 
-from ..._choices import require_choice
+from ..._utils.choices import require_choice
 from .misranking import PairShares, QueryPairs, pair_metric, pair_rows, query_pairs, tie_error
 from .queries import QueryRows, Vector, by_query
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from scipy import stats
 
-from ..._choices import require_choice
+from ..._utils.choices import require_choice
 from ...ordinal.arrays import require_count
 from ..comparison import two_sided_p
 from .auc import positives

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..._choices import require_choice
+from ..._utils.choices import require_choice
 from ..comparison import two_sided_p
 from .queries import Vector, by_query
 from .retrieval import ndcg_score

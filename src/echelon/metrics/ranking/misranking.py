@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._choices import require_choice
+from ..._utils.choices import require_choice
 from ...pairs.misranking import misranked, misranked_by_query
 from ...pairs.pair_set import PairSet
 from .queries import QueryRows, Vector, by_query, read_score_column

@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..._choices import require_choice
+from ..._utils.choices import require_choice
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._choices import require_choice
+from ..._utils.choices import require_choice
 from ...ordinal.arrays import check_weights, finite_vector, read_numbers
 from ...ordinal.relevance import read_relevance
 from ...pairs.queries import by_id, query_codes

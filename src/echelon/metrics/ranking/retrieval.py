@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._choices import require_choice
+from ..._utils.choices import require_choice
 from ...ordinal.arrays import require_count
 from .gains import Discount, Gain, discounts_of, gains_of, within
 from .presets import conventions

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..._choices import require_choice
+from ..._utils.choices import require_choice
 from ...ordinal.arrays import require_count
 from .queries import QueryRows, Vector
 

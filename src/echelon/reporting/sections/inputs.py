@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._rule_text import by_importance
 from ...inspection.words import shown_value
+from ...rules.text import by_importance
 from ..content import (
     Cell,
     Column,

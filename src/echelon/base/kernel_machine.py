@@ -1,0 +1,63 @@
+"""What support vector machines share: kernels of their parameters, support rows, scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels import Kernel, Pearson, Precomputed, get_kernel, parameter_names, resolve_gamma
+from ..kernels.cache import apply_kernel
+
+Vector = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.intp]
+
+
+class KernelMachineMixin:
+    """Scores K(x, support rows)·dual_coef_, and inputs as the parameter ``kernel`` takes them."""
+
+    def _store_support(self, kernel: Kernel, inputs: Any, rows: Rows, coef: Vector) -> None:
+        """Keep the rows with a coefficient; `rows` are their places in what was passed."""
+        self.__dict__.pop("support_vectors_", None)
+        used = np.flatnonzero(coef)
+        self.kernel_ = kernel
+        self.support_ = rows[used]
+        self.dual_coef_ = coef[used]
+        if not isinstance(kernel, Precomputed):
+            self.support_vectors_ = inputs[used]
+
+    def _scores(self, X: Any) -> Vector:
+        if isinstance(self.kernel_, Precomputed):
+            return np.asarray(X[:, self.support_] @ self.dual_coef_)
+        return apply_kernel(self.kernel_, X, self.support_vectors_, self.dual_coef_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = _is_kernel(self.kernel, "precomputed", Precomputed)
+        tags.input_tags.allow_nan = _is_kernel(self.kernel, "pearson", Pearson)
+        return tags
+
+
+def make_kernel(model: Any, X: Any, weights: Vector, **stated: Any) -> Kernel:
+    """Kernel of a model's parameters, or of stated ones; gamma is found from X where it says so."""
+    params = {name: getattr(model, name) for name in parameter_names(model.kernel)} | stated
+    if "gamma" in params:
+        params["gamma"] = resolve_gamma(params["gamma"], X, weights)
+    kernel = get_kernel(model.kernel, X, **params)
+    if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "X must be a square matrix of kernel values for kernel='precomputed'; found one of "
+            f"shape {X.shape}."
+        )
+    return kernel
+
+
+def take_inputs(kernel: Kernel, inputs: Any, rows: Rows, columns: Rows) -> Any:
+    """Some rows of the inputs, and some columns where they are kernel values."""
+    return inputs[np.ix_(rows, columns)] if isinstance(kernel, Precomputed) else inputs[rows]
+
+
+def _is_kernel(kernel: Any, name: str, kind: type) -> bool:
+    return isinstance(kernel, kind) or (isinstance(kernel, str) and kernel == name)

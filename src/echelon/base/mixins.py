@@ -1,0 +1,333 @@
+"""What ordinal estimators share, from margins to labels, and rankers, from scores to an order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .. import metrics
+from ..ordinal.arrays import check_weights, require_count
+from ..ordinal.costs import cost_matrix
+from ..ordinal.labels import Codes, OrdinalScale
+from ..ordinal.reduction import decode
+from ..ordinal.relevance import read_relevance
+from ..ordinal.thresholds import margins
+from ..pairs.queries import query_codes
+from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
+from .validation import (
+    OrdinalData,
+    RankingData,
+    all_or_nothing,
+    one_column,
+    two_rows,
+    validate_inputs,
+    validate_ranking_fit,
+)
+
+
+class OrdinalClassifierMixin(ClassifierMixin):
+    """Decoding, labels and scoring for estimators with margins G[i, k] at K−1 thresholds.
+
+    A subclass gives ``_margins(X)`` of shape (n, K−1), calls ``_store_scale`` in ``fit``, and has
+    ``decision_function``, ``predict`` and ``score`` from here. A subclass that decides otherwise,
+    for instance by expected cost, overrides ``_codes(X)``.
+    """
+
+    def _store_scale(self, data: OrdinalData) -> None:
+        self.classes_ = data.scale.classes
+        self._label_container = data.scale.container
+
+    @property
+    def _scale(self) -> OrdinalScale:
+        return OrdinalScale(self.classes_, self._label_container)
+
+    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _codes(self, X: Any, **params: Any) -> Codes:
+        return decode(self._margins(X, **params))
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Margins at the thresholds: positive where the label is held to lie above.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        margins : ndarray of shape (n, K−1), or (n,) for two classes
+        """
+        check_is_fitted(self)
+        return squeeze_margins(self._margins(X))
+
+    def predict(self, X: Any) -> Any:
+        """Labels, in the type that came in at ``fit``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        labels : array of shape (n,)
+            A NumPy array, or the ordered category of the data-frame library that came in.
+        """
+        check_is_fitted(self)
+        return self._scale.decode(self._codes(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Negative mean cost, so that greater is better.
+
+        The cost is the estimator's ``cost`` if it has one, else the absolute difference of ranks.
+        """
+        check_is_fitted(self)
+        return -self._mean_cost(self._codes(X), y, sample_weight)
+
+    def _mean_cost(self, predicted: Codes, y: Any, sample_weight: Any) -> float:
+        truth = self._scale.encode(one_column(y))
+        if len(truth) != len(predicted):
+            raise ValueError(
+                f"y must have as many rows as X, {len(predicted)}; found {len(truth)}."
+            )
+        cost = cost_matrix(getattr(self, "cost", "absolute"), len(self.classes_))
+        weights = check_weights(sample_weight, len(truth))
+        return float(np.average(cost[truth, predicted], weights=weights))
+
+
+class ThresholdModelMixin(OrdinalClassifierMixin):
+    """An ordinal model with a latent score: G[i, k] = f(x_i) − b_k.
+
+    A subclass gives ``_latent(X)`` and sets ``thresholds_``.
+    """
+
+    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+        return margins(self._latent(X), self.thresholds_)
+
+    def predict_latent(self, X: Any) -> npt.NDArray[np.float64]:
+        """Latent score f(x), on the scale of ``thresholds_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        return self._latent(X)
+
+
+class SignedLearnerMixin:
+    """An ordinal estimator that learns from signed weights V, see ``ordinal.reduction``.
+
+    Ensembles prepare the inputs once and ask it again and again for other weights. A subclass
+    gives ``_signed_learner(data, n_threads, rng)``, a function from V to a result and its ranks of
+    the rows; ``_adopt(result)``, which makes the estimator the fitted one of that result; and
+    ``_ranks(X)``, the ranks of rows that were checked already. ``_free_parameters`` names what may
+    be changed in the estimator between two calls of that function.
+    """
+
+    _free_parameters: frozenset[str] = frozenset()
+
+    def _signed_learner(
+        self, data: OrdinalData, n_threads: int, rng: np.random.RandomState
+    ) -> Callable[[npt.NDArray[np.float64]], tuple[Any, Codes]]:
+        raise NotImplementedError
+
+    def _adopt(self, result: Any) -> None:
+        raise NotImplementedError
+
+    def _ranks(self, X: npt.NDArray[np.float64]) -> Codes:
+        raise NotImplementedError
+
+    def _adopted(self, result: Any, n_classes: int, n_features: int) -> Any:
+        """A copy of an estimator not yet fitted, with this result and the labels 0 … K−1."""
+        member = copy(self)
+        member._adopt(result)
+        member.n_features_in_ = n_features
+        member.classes_ = np.arange(n_classes)
+        member._label_container = "numpy"
+        return member
+
+
+class RankerMixin:
+    """From scores to an order, for estimators that learn which rows stand above which.
+
+    A subclass gives ``_check_parameters()``, ``_learn(data)`` and ``_scores(X)`` for inputs that
+    were checked, and has ``fit``, ``predict``, ``rank``, ``score`` and ``explain_pair`` from here.
+    A subclass whose score is a sum of parts overrides ``_pair_terms``.
+    """
+
+    # With metadata routing on, queries reach every ranker without being asked for.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn from the class
+    __metadata_request__score = {"qid": True}  # noqa: RUF012 - the same
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "ranker"
+        tags.target_tags.required = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _learn(self, data: RankingData) -> None:
+        raise NotImplementedError
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        raise NotImplementedError
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        pairs: Any = None,
+        pair_weight: Any = None,
+    ) -> Self:
+        """Learn from labels, from stated pairs, or from both.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Sparse, with NaN where missing, or a kernel matrix where the ranker takes them.
+        y : array-like of shape (n,), optional
+            Labels, higher is better. Rows of one query with different labels are pairs.
+        qid : sequence of shape (n,), optional
+            Query of each row, any hashable ids in any order; all rows are one query by default.
+        sample_weight : array-like of shape (n,), optional
+            A pair from labels weighs the product of the weights of its rows.
+        pairs : array-like of shape (m, 2) or PairSet, optional
+            Rows of winner and loser.
+        pair_weight : array-like of shape (m,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        # No name here holds the data, so that a ranker can let go of what it has used.
+        self._learn(
+            validate_ranking_fit(
+                self,
+                X,
+                y,
+                qid=qid,
+                sample_weight=sample_weight,
+                pairs=pairs,
+                pair_weight=pair_weight,
+            )
+        )
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+        """Scores; a row with a greater one is ranked higher.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        return self._scores(validate_inputs(self, X))
+
+    def rank(self, X: Any, qid: Any = None, top_k: int | None = None) -> npt.NDArray[np.intp]:
+        """Rows from best to worst.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        qid : sequence of shape (n,), optional
+            Query of each row. Queries follow each other in the order of their first rows.
+        top_k : int, optional
+            Most rows of each query.
+
+        Returns
+        -------
+        rows : ndarray
+            Positions in X; rows of equal score stay in their order.
+        """
+        return best_first(self.predict(X), qid, top_k)
+
+    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+        """Share of the pairs of one query with different labels that are in the right order.
+
+        A pair with equal scores counts one half. With two labels and one query it is the AUC.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Labels, higher is better.
+        qid : sequence of shape (n,), optional
+        sample_weight : array-like of shape (n,), optional
+            A pair weighs the product of the weights of its rows.
+
+        Returns
+        -------
+        score : float
+        """
+        scores = self.predict(X)
+        relevance = read_relevance(one_column(y))
+        return metrics.pairwise_accuracy(relevance, scores, qid=qid, sample_weight=sample_weight)
+
+    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+        """Take the difference of the scores of two rows apart.
+
+        Parameters
+        ----------
+        a, b : array-like of shape (d,), or of one row
+            The rows to compare.
+
+        Returns
+        -------
+        explanation : PairExplanation
+            Its terms sum to score(a) − score(b); ``print`` writes them as a table.
+        """
+        check_is_fitted(self)
+        X = two_rows(self, a, b)
+        scores = self._scores(X)
+        return explanation(*scores, self._pair_terms(*np.asarray(X, dtype=np.float64)))
+
+    def _pair_terms(self, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> list[PairTerm]:
+        return shapley_terms(self._input_names(), self._scores, a, b)
+
+    def _input_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
+
+
+def best_first(
+    scores: npt.NDArray[np.float64], qid: Any = None, top_k: int | None = None
+) -> npt.NDArray[np.intp]:
+    """Rows by query, and within each by falling score; at most `top_k` of each."""
+    if top_k is not None:
+        require_count("top_k", top_k)
+    codes, _ = query_codes(qid, len(scores))
+    order = np.lexsort((-scores, codes))
+    if top_k is None:
+        return order
+    starts = np.searchsorted(codes[order], codes[order])
+    return order[np.arange(len(order)) - starts < top_k]
+
+
+def squeeze_margins(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """One margin per row as a vector, as scikit-learn has it for two classes."""
+    return values[:, 0] if values.shape[1] == 1 else values

@@ -1,0 +1,382 @@
+"""What any fitted model says of rows, also from inside pipelines, searches and other models.
+
+A model hands its rows on to another: a pipeline to its last step, a search to the best estimator, a
+frozen estimator to the one it keeps, an `AroundModel` to the one whose answers it refines. `layers`
+goes this way from the outside in. A `TrainedModel`, which belongs to a table, stands before them
+all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import softmax
+from sklearn.base import is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from ..metrics._labels import stated_order
+from ..ordinal.arrays import read_numbers
+from ..ordinal.columns import plain_array
+from ..ordinal.costs import Matrix
+from ..ordinal.labels import Codes, OrdinalScale
+from ..ordinal.reduction import exceedance, side_matrix
+from .validation import validate_inputs
+
+Vector = npt.NDArray[np.float64]
+
+
+@runtime_checkable
+class TrainedModel(Protocol):
+    """A fitted estimator that belongs to a table; no estimator has both of these."""
+
+    estimator: Any
+
+    def inputs(self, X: Any) -> Any:
+        """The columns that the estimator was fitted to, in their order and types."""
+
+
+class Layer(NamedTuple):
+    """A model, and the fitted transformers that rows pass on their way to it."""
+
+    model: Any
+    before: tuple[Any, ...]
+
+    def rows(self, X: Any) -> Any:
+        """Inputs as the model sees them."""
+        return transformed(self.before, X)
+
+
+def layers(model: Any) -> Iterator[Layer]:
+    """A model and the models inside that it hands its rows on to, from the outside in.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from echelon import ProportionalOdds
+    >>> whole = make_pipeline(StandardScaler(), ProportionalOdds())
+    >>> [(type(model).__name__, len(before)) for model, before in layers(whole)]
+    [('Pipeline', 0), ('ProportionalOdds', 1)]
+    """
+    before: tuple[Any, ...] = ()
+    inner = inner_estimator(model)
+    while inner is not None:
+        yield Layer(inner, before)
+        if isinstance(inner, Pipeline):
+            steps = (step for _, step in inner.steps[:-1])
+            before += tuple(step for step in steps if not _does_nothing(step))
+        inner = _inside(inner)
+
+
+def _does_nothing(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def _inside(model: Any) -> Any:
+    """The model that another hands rows on to; None if it answers by itself."""
+    if isinstance(model, AroundModel):
+        return getattr(model, "estimator_", None)
+    if isinstance(model, FrozenEstimator):
+        return model.estimator
+    if isinstance(model, Pipeline):
+        return model.steps[-1][1]
+    if hasattr(model, "best_estimator_"):
+        return model.best_estimator_
+    return model.estimator if isinstance(model, BaseSearchCV) else None
+
+
+def inner_estimator(model: Any) -> Any:
+    """The fitted estimator of a trained model; any other model as it is."""
+    return model.estimator if isinstance(model, TrainedModel) else model
+
+
+def known_inputs(model: Any, X: Any) -> Any:
+    """Inputs with the columns that a trained model knows; as they are for any other model."""
+    return model.inputs(X) if isinstance(model, TrainedModel) else X
+
+
+def transformed(before: Sequence[Any], X: Any) -> Any:
+    """Inputs after fitted transformers."""
+    for step in before:
+        X = step.transform(X)
+    return X
+
+
+def answering_model(model: Any) -> Any:
+    """The model at the end of pipelines, searches and frozen estimators, fitted or not.
+
+    None for None, the default of estimators that take another.
+    """
+    return next((layer.model for layer in layers(model) if not _is_passage(layer.model)), None)
+
+
+def _is_passage(model: Any) -> bool:
+    kinds = FrozenEstimator | Pipeline | BaseSearchCV
+    return isinstance(model, kinds) or hasattr(model, "best_estimator_")
+
+
+def last_step(model: Any) -> tuple[list[Any], Any]:
+    """Fitted transformers before the innermost model, and that one, with nothing around it."""
+    *_, (last, before) = layers(model)
+    return list(before), last
+
+
+def output_names(before: Sequence[Any]) -> list[str] | None:
+    """Names of the columns that fitted transformers give; None if they do not say."""
+    names = None
+    for step in before:
+        try:
+            names = step.get_feature_names_out(names)
+        except (AttributeError, ValueError):
+            return None
+    return None if names is None else [str(name) for name in names]
+
+
+def opened(model: Any, X: Any, attribute: str) -> tuple[Any, Any] | None:
+    """The outermost model that has an attribute, and the rows it sees; None if none has it.
+
+    Rows may be None, and are then left so.
+    """
+    for layer in layers(model):
+        if hasattr(layer.model, attribute):
+            return layer.model, None if X is None else layer.rows(known_inputs(model, X))
+    return None
+
+
+def known_classes(model: Any) -> npt.NDArray[Any] | None:
+    """Labels as a model lists them, fitted or not; None if it does not know them.
+
+    A classifier that knows no order has sorted them.
+    """
+    for name in ("classes_", "classes"):
+        found = getattr(model, name, None)
+        if found is not None and len(found):
+            return plain_array(found)
+    return None
+
+
+def label_order(
+    known: npt.NDArray[Any] | None, classes: Any = None, y: Any = None
+) -> npt.NDArray[Any] | None:
+    """Labels from lowest to highest: as stated, else by the type of `y`, else as a model has them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> y = pd.Categorical(["poor"], ["poor", "fair", "good"], ordered=True)
+    >>> label_order(np.array(["fair", "good", "poor"]), None, y).tolist()
+    ['poor', 'fair', 'good']
+    """
+    if classes is not None:
+        return plain_array(classes)
+    stated = None if y is None else stated_order(y, "y")
+    if stated is None or (known is not None and not set(known.tolist()) <= set(stated.tolist())):
+        return known
+    return stated
+
+
+def has_latent(model: Any) -> bool:
+    """Whether a fitted model is one latent score and thresholds on it."""
+    answering = answering_model(model)
+    return hasattr(answering, "predict_latent") and hasattr(answering, "thresholds_")
+
+
+def latent_scores(model: Any, X: Any) -> Vector | None:
+    """Latent score of the model at the end of pipelines and searches; None if it has none."""
+    found = opened(model, X, "predict_latent")
+    return None if found is None else np.asarray(found[0].predict_latent(found[1]), np.float64)
+
+
+class FittedModel:
+    """A fitted model and the scale that its labels belong to.
+
+    Parameters
+    ----------
+    model : estimator
+    scale : OrdinalScale
+        Has all labels of the model, which may have seen only some.
+    """
+
+    def __init__(self, model: Any, scale: OrdinalScale) -> None:
+        self.model = model
+        self.scale = scale
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the model gives class probabilities."""
+        return hasattr(self.model, "predict_proba")
+
+    @property
+    def gives_labels(self) -> bool:
+        """Whether the model predicts labels, and not numbers of its own scale."""
+        return is_classifier(self.model)
+
+    def codes(self, X: Any) -> Codes:
+        """Predicted labels as codes 0 … K−1."""
+        return self.scale.encode(self.model.predict(X), name="the prediction of the model")
+
+    def probabilities(self, X: Any) -> Matrix | None:
+        """Class probabilities, (n, K), zero for classes that the model has not seen, or None."""
+        if not self.has_probabilities:
+            return None
+        return self._spread(np.asarray(self.model.predict_proba(X), dtype=np.float64))
+
+    def margins(self, X: Any) -> Matrix | None:
+        """Margins at the thresholds, (n, K−1), of a model with one for each in order; else None.
+
+        Where a model has the margins of the model inside, those are meant, and not the sides that
+        stand in for them where there are none.
+        """
+        deciding = next(layer for layer in layers(self.model) if _decides(layer.model))
+        if not hasattr(deciding.model, "decision_function"):
+            return None
+        places = self._places.tolist()
+        if sorted(places) != list(range(self.scale.n_classes)):
+            return None
+        values = np.asarray(deciding.model.decision_function(deciding.rows(X)), dtype=np.float64)
+        values = values.reshape(len(values), -1)
+        if places == [1, 0]:
+            # The two labels were sorted the other way round.
+            return -values
+        in_order = places == sorted(places) and values.shape[1] == self.scale.n_classes - 1
+        return values if in_order else None
+
+    def finite_margins(self, X: Any) -> Matrix | None:
+        """The same as finite numbers."""
+        margins = self.margins(X)
+        return None if margins is None else without_infinity(margins)
+
+    def margins_or_sides(self, X: Any) -> Matrix:
+        """Margins, or ±1 for the sides of the predicted label, of any model that gives labels."""
+        margins = self.margins(X)
+        if margins is not None:
+            return margins
+        return side_matrix(self.codes(X), self.scale.n_classes).astype(np.float64)
+
+    def threshold_scores(self, X: Any) -> Matrix:
+        """A number for each threshold that rises with the label: margins, or P(y > k).
+
+        Decisions of a classifier without probabilities, one for each class, are taken for their
+        logarithms.
+        """
+        margins = self.finite_margins(X)
+        if margins is not None:
+            return margins
+        probabilities = self.probabilities(X)
+        return exceedance(self._softened(X) if probabilities is None else probabilities)
+
+    def scores(self, X: Any) -> Matrix:
+        """Numbers that rise with the label: one for each row, or one for each threshold.
+
+        The latent score of a threshold model or the prediction of a regressor or ranker, (n, 1);
+        else the scores at thresholds, (n, K−1).
+        """
+        if not self.has_one_score:
+            return self.threshold_scores(X)
+        if has_latent(self.model):
+            latent = latent_scores(self.model, X)
+        else:
+            latent = read_numbers(self.model.predict(X), "the prediction of the model")
+        return latent.reshape(_num_samples(X), 1)
+
+    @property
+    def has_one_score(self) -> bool:
+        """Whether `scores` are one for each row, whose zero has no meaning of its own."""
+        return has_latent(self.model) or not self.gives_labels
+
+    def _softened(self, X: Any) -> Matrix:
+        if not hasattr(self.model, "decision_function"):
+            chances = np.zeros((_num_samples(X), self.scale.n_classes))
+            chances[np.arange(len(chances)), self.codes(X)] = 1.0
+            return chances
+        values = np.asarray(self.model.decision_function(X), dtype=np.float64)
+        values = values.reshape(len(values), -1)
+        if values.shape[1] == 1:
+            values = np.hstack([np.zeros_like(values), values])
+        return self._spread(softmax(values, axis=1))
+
+    def _spread(self, columns: Matrix) -> Matrix:
+        """Columns of the model's classes among those of the whole scale."""
+        spread = np.zeros((len(columns), self.scale.n_classes))
+        spread[:, self._places] = columns
+        return spread
+
+    @property
+    def _places(self) -> Codes:
+        """Where on the scale the model's classes are."""
+        return self.scale.encode(self.model.classes_, name="classes_ of the model")
+
+
+def _decides(model: Any) -> bool:
+    """Whether margins are a model's own."""
+    if isinstance(model, AroundModel) and hasattr(model, "estimator_"):
+        return not model._keeps_margins
+    return not _is_passage(model)
+
+
+def without_infinity(margins: Matrix) -> Matrix:
+    """Margins with infinite ones, of labels never predicted, replaced by their neighbours'."""
+    if np.isfinite(margins).all():
+        return margins
+    filled = np.where(np.isfinite(margins), margins, np.nan)
+    thresholds = filled.shape[1]
+    for order in (range(1, thresholds), range(thresholds - 2, -1, -1)):
+        step = order.step
+        for k in order:
+            empty = np.isnan(filled[:, k])
+            filled[empty, k] = filled[empty, k - step]
+    return np.where(np.isnan(filled), np.sign(margins), filled)
+
+
+def _is_threshold_model(model: AroundModel) -> bool:
+    if not hasattr(model, "thresholds_"):
+        raise AttributeError("The estimator inside has no latent score, or is not fitted yet.")
+    return True
+
+
+class AroundModel:
+    """Mixin of an ordinal estimator around one model, which sees the rows as they are.
+
+    A subclass sets ``estimator_``, the fitted model; ``_on_codes``, whether that one knows ranks
+    0 … K−1 in place of labels; and ``thresholds_`` if it has a latent score.
+    """
+
+    estimator_: Any
+    _on_codes: bool
+
+    @property
+    def _keeps_margins(self) -> bool:
+        """Whether the margins are those of the model inside."""
+        raise NotImplementedError
+
+    @property
+    def _inner(self) -> FittedModel:
+        return self._read(self.estimator_)
+
+    def _read(self, model: Any) -> FittedModel:
+        """A model that was fitted to the same labels as the one inside."""
+        scale = OrdinalScale(np.arange(len(self.classes_))) if self._on_codes else self._scale
+        return FittedModel(model, scale)
+
+    @available_if(_is_threshold_model)
+    def predict_latent(self, X: Any) -> Vector:
+        """Latent score of the model inside, on the scale of ``thresholds_``.
+
+        Parameters
+        ----------
+        X : array-like, or whatever the estimator reads, of shape (n, d)
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        validate_inputs(self, X, convert=False)
+        return latent_scores(self.estimator_, X)

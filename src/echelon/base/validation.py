@@ -1,0 +1,332 @@
+"""The one place that touches scikit-learn's and data-frame validation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
+from sklearn.utils.validation import validate_data
+
+from ..ordinal.arrays import check_weights
+from ..ordinal.costs import (
+    Matrix,
+    check_sample_costs,
+    cost_matrix,
+    mean_weights_by_class,
+    require_v_shaped,
+    threshold_weights,
+)
+from ..ordinal.labels import Codes, OrdinalScale, read_scale
+from ..ordinal.reduction import signed_weights
+from ..ordinal.relevance import read_relevance
+from ..pairs import PairSet
+
+
+@dataclass(frozen=True)
+class OrdinalData:
+    """Validated training data: inputs, codes on a scale, and one weight per row."""
+
+    X: Any
+    codes: Codes
+    scale: OrdinalScale
+    sample_weight: npt.NDArray[np.float64]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of levels K of the scale."""
+        return self.scale.n_classes
+
+
+def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate ``fit`` so that a call that raises leaves the estimator as it was."""
+
+    @functools.wraps(fit)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = self.__dict__.copy()
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return guarded
+
+
+def validate_ordinal_fit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    convert: bool = True,
+) -> OrdinalData:
+    """Check inputs, labels and weights of an ordinal ``fit``.
+
+    Sets ``n_features_in_`` and ``feature_names_in_``; everything else is returned. With
+    ``convert=False`` the inputs stay as they came, for a wrapped estimator that reads them itself.
+    """
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    if convert:
+        X = _as_numbers(estimator, X, reset=True)
+    else:
+        _look_over(estimator, X, reset=True)
+    scale, codes = read_scale(one_column(y), getattr(estimator, "classes", None))
+    check_consistent_length(X, codes)
+    weights = check_weights(sample_weight, len(codes))
+    class_weight = getattr(estimator, "class_weight", None)
+    if class_weight is not None:
+        weights = weights * class_factors(class_weight, codes, scale, weights)[codes]
+    observed = np.unique(codes[weights > 0])
+    if len(observed) < 2:
+        label = scale.classes[observed].tolist()[0]
+        raise ValueError(
+            f"y has one class only, {label!r}, among the rows of positive weight; "
+            "at least two classes are needed."
+        )
+    return OrdinalData(X, codes, scale, weights)
+
+
+def read_costs(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:
+    """V-shaped costs of every example, (n, K): `sample_cost`, or by the estimator's ``cost``.
+
+    Sample weights are not in them.
+    """
+    if sample_cost is None:
+        matrix = cost_matrix(estimator.cost, data.n_classes)
+        require_v_shaped(matrix)
+        return matrix[data.codes]
+    costs = check_sample_costs(sample_cost, data.codes, data.n_classes)
+    require_v_shaped(costs, data.codes, name="sample_cost")
+    return costs
+
+
+def read_link_weights(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:
+    """Threshold weights of each class, which tilt the probabilities that a learner sees, (K, K−1).
+
+    They follow from the estimator's ``cost``, or are means over the rows with costs of their own.
+    """
+    if sample_cost is None:
+        return threshold_weights(cost_matrix(estimator.cost, data.n_classes))
+    weights = threshold_weights(read_costs(estimator, data, sample_cost))
+    return mean_weights_by_class(weights, data.codes, data.sample_weight, data.n_classes)
+
+
+def read_signed_weights(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:
+    """Signed threshold weights V of every example times its sample weight, (n, K−1)."""
+    if sample_cost is None:
+        # Signs and steps by class first: the n×K costs would take as much memory again.
+        matrix = cost_matrix(estimator.cost, data.n_classes)
+        require_v_shaped(matrix)
+        levels = np.arange(data.n_classes)
+        signed = signed_weights(levels, threshold_weights(matrix))[data.codes]
+    else:
+        costs = read_costs(estimator, data, sample_cost)
+        signed = signed_weights(data.codes, threshold_weights(costs))
+    signed *= data.sample_weight[:, None]
+    return signed
+
+
+def class_factors(
+    class_weight: Any, codes: Codes, scale: OrdinalScale, weights: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Factor for each class: the user's, 1 where none is given, or inverse to its total weight."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        mass = np.bincount(codes, weights, minlength=scale.n_classes)
+        present = mass > 0
+        return np.where(present, mass.sum() / (present.sum() * np.where(present, mass, 1.0)), 0.0)
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            f"class_weight must be None, 'balanced' or a dict from label to weight; found "
+            f"{class_weight!r}."
+        )
+    factors = np.ones(scale.n_classes)
+    factors[scale.encode(list(class_weight), name="class_weight")] = list(class_weight.values())
+    if not np.isfinite(factors).all() or (factors < 0).any():
+        raise ValueError("class_weight must hold finite numbers that are not negative.")
+    return factors
+
+
+@dataclass(frozen=True)
+class RankingData:
+    """Validated training data of a ranker: inputs, and which rows stand above which.
+
+    ``relevance`` (None without labels), ``qid`` and ``sample_weight`` are those of the rows, for
+    estimators that hold rows out.
+    """
+
+    X: Any
+    pairs: PairSet
+    relevance: npt.NDArray[np.float64] | None
+    qid: Any
+    sample_weight: npt.NDArray[np.float64]
+
+
+def validate_ranking_fit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    qid: Any = None,
+    sample_weight: Any = None,
+    pairs: Any = None,
+    pair_weight: Any = None,
+) -> RankingData:
+    """Check inputs, labels, queries, stated pairs and weights of a ranker's ``fit``.
+
+    Sets ``n_features_in_`` and ``feature_names_in_``; everything else is returned.
+    """
+    data = validate_ranking_chunk(
+        estimator,
+        X,
+        y,
+        qid=qid,
+        sample_weight=sample_weight,
+        pairs=pairs,
+        pair_weight=pair_weight,
+        first=True,
+    )
+    if data.pairs.n_pairs == 0:
+        n = data.pairs.n_items
+        raise ValueError(
+            f"There is no pair to rank among {n} sample{'s' if n > 1 else ''}: no query has two "
+            "rows of positive weight with different labels, and no pair of positive weight is "
+            "stated."
+        )
+    return data
+
+
+def validate_ranking_chunk(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    qid: Any,
+    sample_weight: Any,
+    pairs: Any,
+    pair_weight: Any,
+    first: bool,
+) -> RankingData:
+    """Check one of several chunks of a ranker's data, which may have no pair at all."""
+    if y is None and pairs is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None, and "
+            "no pairs are given."
+        )
+    if y is None and sample_weight is not None:
+        raise ValueError("sample_weight needs labels y; for stated pairs pass pair_weight.")
+    X = validate_chunk(estimator, X, first=first)
+    n = X.shape[0]
+    weights = check_weights(sample_weight, n)
+    relevance = None if y is None else read_relevance(one_column(y))
+    if relevance is not None:
+        check_consistent_length(X, relevance)
+    pair_set = _read_pairs(relevance, n, qid, weights, pairs, pair_weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = pair_set.total_weight
+    if pair_set.n_pairs and not 0.0 < total < np.inf:
+        raise ValueError(
+            "sample_weight and pair_weight must give all pairs together a positive and finite "
+            f"weight; found {total:g}."
+        )
+    return RankingData(X, pair_set, relevance, qid, weights)
+
+
+def _read_pairs(
+    relevance: npt.NDArray[np.float64] | None,
+    n: int,
+    qid: Any,
+    weights: npt.NDArray[np.float64],
+    pairs: Any,
+    pair_weight: Any,
+) -> PairSet:
+    if pairs is None and pair_weight is not None:
+        raise ValueError("pair_weight needs pairs; for labels pass sample_weight.")
+    result = PairSet(n)
+    if relevance is not None:
+        result = PairSet.from_labels(relevance, qid, weights)
+    elif qid is not None:
+        raise ValueError("qid needs labels y; stated pairs have no queries.")
+    if pairs is None:
+        return result
+    if not isinstance(pairs, PairSet):
+        pairs = PairSet.from_pairs(pairs, n, pair_weight)
+    elif pair_weight is not None:
+        raise ValueError("pair_weight must be None where pairs is a PairSet, which has weights.")
+    if pairs.n_items != n:
+        raise ValueError(f"pairs must be over the {n} rows of X; found {pairs.n_items}.")
+    return result + pairs
+
+
+def two_rows(estimator: Any, a: Any, b: Any) -> Any:
+    """Check two rows against those seen at ``fit``, as a matrix of two rows."""
+    rows = [_plain_row(row) for row in (a, b)]
+    for name, row in zip("ab", rows, strict=True):
+        if len(row) != estimator.n_features_in_:
+            raise ValueError(
+                f"{name} must be one row of {estimator.n_features_in_} inputs; found {len(row)}."
+            )
+    allowed = get_tags(estimator).input_tags
+    finite = "allow-nan" if allowed.allow_nan else True
+    return check_array(np.array(rows), ensure_all_finite=finite)
+
+
+def _plain_row(row: Any) -> npt.NDArray[np.float64]:
+    plain = row.toarray() if sp.issparse(row) else row
+    return np.asarray(plain, dtype=np.float64).reshape(-1)
+
+
+def validate_chunk(estimator: Any, X: Any, *, first: bool) -> Any:
+    """Check the inputs of one of several chunks; the first sets the number and names of columns."""
+    return _as_numbers(estimator, X, reset=first)
+
+
+def validate_inputs(estimator: Any, X: Any, *, convert: bool = True) -> Any:
+    """Check the inputs of ``predict`` and its kin against those seen at ``fit``."""
+    if not convert:
+        _look_over(estimator, X, reset=False)
+        return X
+    return _as_numbers(estimator, X, reset=False)
+
+
+def _as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Inputs as doubles; sparse or missing values where the estimator's tags allow them."""
+    allowed = get_tags(estimator).input_tags
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr" if allowed.sparse else False,
+        dtype=np.float64,
+        ensure_all_finite="allow-nan" if allowed.allow_nan else True,
+    )
+
+
+def _look_over(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Check what every model needs of inputs that a wrapped estimator will read by itself.
+
+    Data frames and lists of texts have columns or entries of any kind and are left to it.
+    """
+    texts = isinstance(X, list) and X and isinstance(X[0], str)
+    if hasattr(X, "columns") or hasattr(X, "iloc") or texts:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    else:
+        validate_data(
+            estimator, X, reset=reset, accept_sparse=True, dtype=None, ensure_all_finite=False
+        )
+
+
+def one_column(y: Any) -> Any:
+    """Return labels as they are, or the only column of an n×1 array with scikit-learn's warning."""
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+        return column_or_1d(y, warn=True)
+    return y

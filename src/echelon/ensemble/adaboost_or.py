@@ -1,0 +1,360 @@
+"""AdaBoost.OR: boosting of any learner of ordered labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from .._utils.warnings import warn_caller
+from ..base.members import clone_or, inherit_input_tags, know_all_levels, member_ranks
+from ..base.mixins import SignedLearnerMixin
+from ..base.rounds import Patience, StagedMixin, take_rows
+from ..base.validation import (
+    OrdinalData,
+    all_or_nothing,
+    read_link_weights,
+    read_signed_weights,
+    validate_inputs,
+    validate_ordinal_fit,
+)
+from ..ordinal.arrays import require_positive
+from ..ordinal.costs import Matrix
+from ..ordinal.labels import Codes
+from ..ordinal.reduction import VoteTally, decode, untilted_probabilities, vote_margins
+from ..solvers.boosting.adaboost_or import Learner, Round, boost, share_of_wrong_sides
+from ..solvers.boosting.stump_tables import tabulate, votes_above
+from ..solvers.boosting.stumps import cheapest_rank, side_weights
+from ..tree.stump import ORStump
+from .cost_learner import ConstantRanker, CostLearner, SignedLearner, choose_conversion
+
+_BLOCK = 2**16
+
+
+class AdaBoostOR(StagedMixin, BaseEstimator):
+    """Boosting for ordered labels: rankers trained on costs, joined by a weighted median [LL09].
+
+    Parameters
+    ----------
+    estimator : estimator, default=ORStump()
+        The ranker to boost: any ordinal estimator, classifier or regressor. It is fitted on ranks
+        0 … K−1.
+    n_estimators : int, default=100
+        Most rounds.
+    cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
+        V-shaped cost to minimise. Only ratios of its entries matter.
+    learning_rate : float, default=1.0
+        Factor of every ranker's weight.
+    conversion : {"auto", "cost", "weight", "resample"}, default="auto"
+        How costs reach the ranker: as ``sample_cost``; as ``sample_weight``, where an example
+        weighs as much as its greatest cost; or by drawing examples with these weights. "auto" is
+        the first of them that the ranker's ``fit`` accepts.
+    capacity : dict, optional
+        One parameter of the ranker and its values from weak to strong, as ``{"C": [0.01, 1.0]}``.
+        Each round takes the first value whose error is at most `target_error`, or else the value
+        of least error. [LL09] chooses the C of a support vector machine like this.
+    target_error : float, default=0.3
+        Error ε that is good enough with `capacity`.
+    n_iter_no_change : int, optional
+        Stop when the cost on held-out rows has not fallen for so many rounds, and keep the rounds
+        up to its least value; by default all rows train.
+    validation_fraction : float, default=0.1
+        Share of the rows to hold out.
+    tol : float, default=0.0
+        Least fall of the held-out cost that counts.
+    class_weight : "balanced" or dict from label to weight, optional
+    classes : sequence, optional
+        The labels from lowest to highest; by default read from `y`.
+    n_jobs : int, optional
+        Threads for stumps and trees, as in joblib; results do not depend on it.
+    verbose : int, default=0
+        Above zero, print the error and the bound now and then.
+    random_state : int, RandomState or None, default=None
+        For held-out rows, drawn examples and the ranker's own ``random_state``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Labels from lowest to highest.
+    estimators_ : list
+        The rankers; their labels are ranks 0 … K−1.
+    estimator_errors_ : ndarray of shape (T,)
+        ε of every round: the share of the cost, under the costs of that round, that the ranker
+        pays of what both ends of the scale would pay together.
+    estimator_weights_ : ndarray of shape (T,)
+        v of every round.
+    bound_ : ndarray of shape (T,)
+        Certificate, theorem 6: the training cost of the first t rankers is at most ``bound_[t-1]``
+        times the cost Σ (c[1] + c[K]) of both ends of the scale.
+    feature_importances_ : ndarray of shape (d,)
+        Mean of the rankers' importances by weight, where they have any.
+    validation_costs_ : ndarray
+        Mean cost on the held-out rows after every round that was run; only with
+        `n_iter_no_change`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If already the first ranker is worse than the best constant one, which then stands alone.
+
+    Notes
+    -----
+    Algorithm 2 of [LL09], in the reduced form of ``echelon.solvers.boosting.adaboost_or``. Boosting
+    ends early when a ranker makes no error, and then this ranker decides, or when its error
+    reaches ½.
+
+    Probabilities are the link of the exponential loss that boosting descends: with
+    F_k = Σ_t v_t·(±1 for votes above and not above k), P(y > k) = 1/(1 + exp(−2F_k)), corrected for
+    the weights that a cost other than the absolute one gives to the thresholds. They grow too sure
+    of themselves over many rounds.
+
+    An ensemble of stumps is a sum of step functions of single features and is evaluated as such.
+
+    Examples
+    --------
+    >>> from echelon import AdaBoostOR
+    >>> from echelon.datasets import load_esl
+    >>> X, y = load_esl(return_X_y=True)
+    >>> model = AdaBoostOR(n_estimators=50).fit(X, y)
+    >>> cost_of_ends = len(y) * (len(model.classes_) - 1)
+    >>> bool(-model.score(X, y) * len(y) <= model.bound_[-1] * cost_of_ends)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 100,
+        *,
+        cost: Any = "absolute",
+        learning_rate: float = 1.0,
+        conversion: str = "auto",
+        capacity: Any = None,
+        target_error: float = 0.3,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        tol: float = 0.0,
+        class_weight: Any = None,
+        classes: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.cost = cost
+        self.learning_rate = learning_rate
+        self.conversion = conversion
+        self.capacity = capacity
+        self.target_error = target_error
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.tol = tol
+        self.class_weight = class_weight
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> AdaBoostOR:
+        """Boost the ranker.
+
+        Parameters
+        ----------
+        X : array-like, or whatever the ranker reads, of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        sample_cost : array-like of shape (n, K), optional
+            Cost of every rank for every example, V-shaped around its label; replaces `cost`.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        ranker = clone_or(self.estimator, ORStump)
+        self._signed = self._takes_signed_weights(ranker)
+        data = validate_ordinal_fit(self, X, y, sample_weight, convert=self._signed)
+        rng = check_random_state(self.random_state)
+        train, held = self._hold_out(data, rng)
+        # Inputs are prepared before the weights exist: both at once would take more memory.
+        know_all_levels(ranker, data.n_classes)
+        kept = take_rows(data, train)
+        learn = self._learner(ranker, kept, rng)
+        V = read_signed_weights(self, data, sample_cost)
+        self._link_weights = read_link_weights(self, data, sample_cost)
+        watch = None
+        if held is not None:
+            patience = Patience(self.n_iter_no_change, self.tol)
+            watch = _Watch(take_rows(data, held), V[held], patience)
+        rounds = self._boost(learn, kept, V if train is None else V[train], watch)
+        self.estimators_ = [r.ranker for r in rounds]
+        self.estimator_errors_ = np.array([r.error for r in rounds])
+        self.estimator_weights_ = np.array([r.weight for r in rounds])
+        self.bound_ = np.array([r.bound for r in rounds])
+        self._tabulate()
+        self._store_scale(data)
+        return self
+
+    def _check_parameters(self) -> None:
+        self._check_rounds()
+        require_positive("target_error", self.target_error)
+        if self.capacity is not None and not _is_capacity(self.capacity):
+            raise ValueError(
+                "capacity must be a dict with one parameter of the estimator and its values from "
+                f"weak to strong; found {self.capacity!r}."
+            )
+
+    def _learner(self, ranker: Any, data: OrdinalData, rng: np.random.RandomState) -> Learner:
+        settings: list[dict[str, Any]] = [{}]
+        if self.capacity is not None:
+            ((name, values),) = self.capacity.items()
+            settings = [{name: value} for value in values]
+        if self._signed:
+            threads = effective_n_jobs(self.n_jobs)
+            return SignedLearner(ranker, data, settings, self.target_error, threads, rng)
+        conversion = choose_conversion(self.conversion, ranker)
+        return CostLearner(ranker, data, conversion, settings, self.target_error, rng)
+
+    def _takes_signed_weights(self, ranker: Any) -> bool:
+        """Whether the ranker can be asked directly, with its inputs prepared once."""
+        if not isinstance(ranker, SignedLearnerMixin):
+            return False
+        return choose_conversion(self.conversion, ranker) == "cost" and (
+            self.capacity is None or set(self.capacity) <= ranker._free_parameters
+        )
+
+    def _boost(
+        self, learn: Learner, data: OrdinalData, V: Matrix, watch: _Watch | None
+    ) -> list[Round]:
+        total = float(side_weights(V).sum())
+        if total == 0.0:
+            return [Round(ConstantRanker(_middle(data)), 0.0, 1.0, 0.0)]
+        # The mean of the weights does not depend on the unit of the costs.
+        V *= float(data.sample_weight.sum()) * V.shape[1] / total
+        rounds: list[Round] = []
+        for found in boost(
+            learn,
+            V,
+            n_rounds=self.n_estimators,
+            learning_rate=self.learning_rate,
+            n_threads=effective_n_jobs(self.n_jobs),
+        ):
+            rounds.append(found)
+            self._report(len(rounds), f"error {found.error:.4f}, bound {found.bound:.4f}")
+            if watch is not None and watch.is_over(found):
+                break
+        if watch is not None and rounds:
+            self.validation_costs_ = np.array(watch.patience.costs)
+            rounds = rounds[: watch.patience.best + 1]
+        return rounds or self._only_a_constant(V)
+
+    def _only_a_constant(self, V: Matrix) -> list[Round]:
+        rank = cheapest_rank(V.sum(axis=0))
+        constant = ConstantRanker(rank), np.full(len(V), rank)
+        warn_caller(
+            "The first ranker was no better than giving all rows to one end of the scale, so the "
+            "best constant rank stands alone; choose a stronger estimator.",
+            ConvergenceWarning,
+        )
+        return list(boost(lambda _: constant, V, n_rounds=1)) or [Round(constant[0], 0.5, 1.0, 1.0)]
+
+    def _tabulate(self) -> None:
+        self._tables = None
+        if all(isinstance(member, ORStump) for member in self.estimators_):
+            stumps = [member._stump for member in self.estimators_]
+            self._tables = tabulate(stumps, self.estimator_weights_)
+
+    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+        X = validate_inputs(self, X, convert=self._signed)
+        if self._tables is None:
+            *_, tally = self._tallies(X)
+            return tally.margins()
+        margins = votes_above(self._tables, X, len(self.classes_))
+        total = self.estimator_weights_.sum()
+        # In pieces and in place, for the memory of many rows.
+        for start in range(0, len(margins), _BLOCK):
+            block = margins[start : start + _BLOCK]
+            block[:] = vote_margins(block, total)
+        return margins
+
+    def _tallies(self, X: Any) -> Iterator[VoteTally]:
+        """The votes after each round; the same object every time."""
+        tally = VoteTally(_num_samples(X), len(self.classes_))
+        for member, weight in zip(self.estimators_, self.estimator_weights_, strict=True):
+            tally.add(member_ranks(member, X, len(self.classes_)), weight)
+            yield tally
+
+    def _staged_codes(self, X: Any) -> Iterator[Codes]:
+        check_is_fitted(self)
+        X = validate_inputs(self, X, convert=self._signed)
+        for tally in self._tallies(X):
+            yield decode(tally.margins())
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Class probabilities, a column per class from lowest to highest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, K)
+            Rows sum to one and nothing is negative.
+        """
+        check_is_fitted(self)
+        votes = self._margins(X) * self.estimator_weights_.sum()
+        # Votes above k fall in k; sums of votes can miss that by rounding.
+        above = np.minimum.accumulate(expit(2.0 * votes), axis=1)
+        return untilted_probabilities(above, self._link_weights)
+
+    @property
+    def feature_importances_(self) -> npt.NDArray[np.float64]:
+        """Mean of the rankers' importances by weight."""
+        check_is_fitted(self)
+        importances = [member.feature_importances_ for member in self.estimators_]
+        return np.average(importances, axis=0, weights=self.estimator_weights_)
+
+    def __sklearn_tags__(self) -> Any:
+        return inherit_input_tags(super().__sklearn_tags__(), self.estimator, ORStump)
+
+
+class _Watch:
+    """The cost on held-out rows after every round."""
+
+    def __init__(self, data: OrdinalData, V: Matrix, patience: Patience) -> None:
+        self._X = data.X
+        self._V = V
+        self._unit = float(side_weights(V).sum() / data.sample_weight.sum())
+        self._tally = VoteTally(len(V), V.shape[1] + 1)
+        self.patience = patience
+
+    def is_over(self, found: Round) -> bool:
+        """Count the votes of one more ranker; whether the last rounds brought nothing."""
+        ranks = member_ranks(found.ranker, self._X, self._V.shape[1] + 1)
+        self._tally.add(ranks, found.weight)
+        wrong = share_of_wrong_sides(self._V, decode(self._tally.margins()))
+        return self.patience.is_over(wrong * self._unit)
+
+
+def _is_capacity(value: Any) -> bool:
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    (values,) = value.values()
+    return hasattr(values, "__len__") and len(values) > 0
+
+
+def _middle(data: OrdinalData) -> int:
+    """Weighted median of the labels."""
+    mass = np.bincount(data.codes, data.sample_weight, minlength=data.n_classes)
+    return int(np.searchsorted(np.cumsum(mass), 0.5 * mass.sum()))

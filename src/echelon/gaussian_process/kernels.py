@@ -1,0 +1,194 @@
+"""Kernels of Gaussian processes that scikit-learn does not have, in its own form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
+
+from ..kernels import Pearson
+
+__all__ = ["LinearARD", "PearsonKernel"]
+
+Array = npt.NDArray[np.float64]
+
+
+class LinearARD(Kernel):
+    """Linear kernel with a relevance for each feature: k(x, x′) = Σ_v κ_v x_v x′_v.
+
+    It is the prior of a linear function whose weights are independent and have variances κ_v
+    (automatic relevance determination); features that evidence does not speak for get a small κ_v
+    [CG05].
+
+    Parameters
+    ----------
+    relevance : float or array-like of shape (d,), default=1.0
+        κ, above zero: one for all features, or one for each.
+    relevance_bounds : pair of floats or "fixed", default=(1e-5, 1e5)
+        Lower and upper bound of κ in a search; "fixed" keeps it as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kernel = LinearARD([2.0, 0.5])
+    >>> kernel(np.array([[1.0, 0.0], [1.0, 2.0]]))
+    array([[2., 2.],
+           [2., 4.]])
+    >>> kernel + LinearARD(3.0)
+    LinearARD(relevance=[2, 0.5]) + LinearARD(relevance=3)
+    """
+
+    def __init__(self, relevance: Any = 1.0, relevance_bounds: Any = (1e-5, 1e5)) -> None:
+        self.relevance = relevance
+        self.relevance_bounds = relevance_bounds
+
+    @property
+    def anisotropic(self) -> bool:
+        """Whether features have a relevance each."""
+        return np.ndim(self.relevance) > 0 and np.size(self.relevance) > 1
+
+    @property
+    def hyperparameter_relevance(self) -> Hyperparameter:
+        """κ and its bounds."""
+        count = np.size(self.relevance) if self.anisotropic else 1
+        return Hyperparameter("relevance", "numeric", self.relevance_bounds, count)
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """k(x_i, y_j), and on request its derivatives with respect to ln κ for Y = X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        Y : array-like of shape (m, d), default=None
+            X if not given.
+        eval_gradient : bool, default=False
+            Only where Y is not given.
+
+        Returns
+        -------
+        values : ndarray of shape (n, m)
+        gradient : ndarray of shape (n, n, p)
+            Only with ``eval_gradient``; p is d, or 1 with one κ for all, or 0 where it is fixed.
+        """
+        X = np.atleast_2d(X)
+        roots = np.sqrt(self._checked(X))
+        left = X * roots
+        if not eval_gradient:
+            return left @ (left if Y is None else np.atleast_2d(Y) * roots).T
+        _refuse_gradient_of_two(Y)
+        values = left @ left.T
+        if self.hyperparameter_relevance.fixed:
+            return values, np.empty((*values.shape, 0))
+        if self.anisotropic:
+            return values, left[:, None, :] * left[None, :, :]
+        return values, values[:, :, None].copy()
+
+    def diag(self, X: Any) -> Array:
+        """k(x_i, x_i) of shape (n,)."""
+        X = np.atleast_2d(X)
+        return np.einsum("ij,ij->i", X * self._checked(X), X)
+
+    def is_stationary(self) -> bool:
+        """Whether the kernel depends on x − x′ alone: it does not."""
+        return False
+
+    def __repr__(self) -> str:
+        entries = ", ".join(f"{value:.3g}" for value in np.ravel(self.relevance))
+        return f"LinearARD(relevance={f'[{entries}]' if self.anisotropic else entries})"
+
+    def _checked(self, X: Array) -> Array:
+        relevance = np.asarray(np.squeeze(self.relevance), dtype=np.float64)
+        if relevance.ndim > 1 or (relevance.ndim and relevance.shape[0] != X.shape[1]):
+            raise ValueError(
+                f"relevance must be one number or one per feature, {X.shape[1]}; found an array "
+                f"of shape {np.shape(self.relevance)}."
+            )
+        return relevance
+
+
+class PearsonKernel(Kernel):
+    """Correlation between the entries of two rows, such as the ratings of two items.
+
+    k(x, x′) = variance · ⟨z, z′⟩/d, where z holds the row's z-scores: its d entries less their
+    mean, over their standard deviation. A missing entry, NaN, has the z-score 0, as if it was the
+    mean of the row; mean and standard deviation are those of the entries that are there [CG05].
+
+    Parameters
+    ----------
+    variance : float, default=1.0
+        Factor of the correlation, above zero.
+    variance_bounds : pair of floats or "fixed", default=(1e-5, 1e5)
+        Lower and upper bound of the variance in a search; "fixed" keeps it as it is.
+
+    Notes
+    -----
+    [CG05] sums the products of z-scores over the users. Here the sum is divided by their number
+    d, the same for all rows, which ``variance`` can undo. So k(x, x) is ``variance`` for complete
+    rows, and ``variance`` times the share of entries that are there for others: a Gaussian process
+    knows less of rows that few have rated. A length of one for these too would also be positive
+    semidefinite, but would call two rows with two ratings each as alike as two complete ones.
+
+    Rows with entries that are all equal, or with a single one, have the kernel 0 with every row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ratings = np.array([[1.0, 2.0, 3.0, 4.0], [5.0, np.nan, 1.0, np.nan]])
+    >>> PearsonKernel()(ratings).round(3)
+    array([[ 1.   , -0.447],
+           [-0.447,  0.5  ]])
+    """
+
+    def __init__(self, variance: float = 1.0, variance_bounds: Any = (1e-5, 1e5)) -> None:
+        self.variance = variance
+        self.variance_bounds = variance_bounds
+
+    @property
+    def hyperparameter_variance(self) -> Hyperparameter:
+        """The variance and its bounds."""
+        return Hyperparameter("variance", "numeric", self.variance_bounds)
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """k(x_i, y_j), and on request its derivative with respect to ln variance for Y = X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        Y : array-like of shape (m, d), default=None
+            X if not given.
+        eval_gradient : bool, default=False
+            Only where Y is not given.
+
+        Returns
+        -------
+        values : ndarray of shape (n, m)
+        gradient : ndarray of shape (n, n, 1), or (n, n, 0) where the variance is fixed
+            Only with ``eval_gradient``.
+        """
+        if eval_gradient:
+            _refuse_gradient_of_two(Y)
+        values = Pearson().block(np.atleast_2d(X), None if Y is None else np.atleast_2d(Y))
+        values *= self.variance
+        if not eval_gradient:
+            return values
+        if self.hyperparameter_variance.fixed:
+            return values, np.empty((*values.shape, 0))
+        return values, values[:, :, None].copy()
+
+    def diag(self, X: Any) -> Array:
+        """k(x_i, x_i) of shape (n,)."""
+        return self.variance * Pearson().diagonal(np.atleast_2d(X))
+
+    def is_stationary(self) -> bool:
+        """Whether the kernel depends on x − x′ alone: it does not."""
+        return False
+
+    def __repr__(self) -> str:
+        return f"PearsonKernel(variance={self.variance:.3g})"
+
+
+def _refuse_gradient_of_two(Y: Any) -> None:
+    if Y is not None:
+        raise ValueError("Y must be None with eval_gradient=True; found an array.")

@@ -1,0 +1,201 @@
+"""The log evidence of a Gaussian process for ordered labels as a function of its hyperparameters.
+
+θ = (the kernel's theta, ln σ unless it is fixed, b_1, ln Δ_2, …, ln Δ_{K−1}), [CG05] appendix A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+from sklearn.gaussian_process.kernels import Kernel
+
+from ..ordinal.labels import Codes
+from ..ordinal.likelihoods import Link
+from ..ordinal.thresholds import chain_to_free, from_free, to_free
+from ..solvers.gp.ep import solve_ep
+from ..solvers.gp.evidence import Evidence, dense_sensitivity, sparse_sensitivity
+from ..solvers.gp.laplace import solve_laplace
+from ..solvers.gp.likelihood import OrdinalLikelihood, ParameterGradient
+from ..solvers.gp.prior import DensePrior, Prior, SparsePrior
+from .contraction import contract, contract_diagonal, covariance
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+#: A function from θ to the log density of a prior on it, and its gradient.
+HyperPrior = Callable[[Vector], tuple[float, Vector]]
+
+#: Least and greatest distance of neighbouring thresholds.
+_STEP_BOUNDS = np.log([1e-6, 1e6])
+#: Standard deviation of random starts around the first one, on the log scale.
+_START_SPREAD = 1.0
+_LEAST_SHARE = 1e-3
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """Kernel, noise and thresholds; `noise_bounds` None keeps the noise as it is."""
+
+    kernel: Kernel
+    noise: float
+    thresholds: Vector
+    noise_bounds: tuple[float, float] | None
+
+    @property
+    def theta(self) -> Vector:
+        """All of them that are free, as one vector."""
+        noise = [] if self.noise_bounds is None else [np.log(self.noise)]
+        return np.concatenate([self.kernel.theta, noise, to_free(self.thresholds)])
+
+    @property
+    def bounds(self) -> Matrix:
+        """Lower and upper bound of every entry of `theta`, (p, 2)."""
+        kernel = np.asarray(self.kernel.bounds, dtype=np.float64).reshape(-1, 2)
+        noise = np.empty((0, 2)) if self.noise_bounds is None else np.log([self.noise_bounds])
+        steps = np.tile(_STEP_BOUNDS, (len(self.thresholds) - 1, 1))
+        return np.concatenate([kernel, noise, [[-np.inf, np.inf]], steps])
+
+    def with_theta(self, theta: Vector) -> Hyperparameters:
+        """Hyperparameters of another vector."""
+        n_kernel = self.kernel.n_dims
+        kernel = self.kernel.clone_with_theta(theta[:n_kernel])
+        if self.noise_bounds is None:
+            return replace(self, kernel=kernel, thresholds=from_free(theta[n_kernel:]))
+        return replace(
+            self,
+            kernel=kernel,
+            noise=float(np.exp(theta[n_kernel])),
+            thresholds=from_free(theta[n_kernel + 1 :]),
+        )
+
+    def chain(self, by_kernel: Vector, by_likelihood: ParameterGradient) -> Vector:
+        """Gradient in `theta` of its parts."""
+        noise = [] if self.noise_bounds is None else [by_likelihood.log_noise]
+        free = chain_to_free(by_likelihood.thresholds, to_free(self.thresholds))
+        return np.concatenate([by_kernel, noise, free])
+
+
+@dataclass
+class EvidenceObjective:
+    """Log evidence of the rows; each evaluation starts from the solution of the last one.
+
+    `inducing` None means the full prior. `codes` are the places of the observed classes.
+    `tolerance` is the mismatch of moments that expectation propagation may leave.
+    """
+
+    hyperparameters: Hyperparameters
+    X: Matrix
+    inducing: Matrix | None
+    codes: Codes
+    weights: Vector
+    link: Link
+    inference: str
+    criterion: str
+    hyper_prior: HyperPrior | None
+    tolerance: float = 1e-6
+    start: Any = None
+    n_evaluations: int = 0
+
+    def part(self, rows: npt.NDArray[np.intp]) -> EvidenceObjective:
+        """The objective of some of the rows."""
+        return replace(
+            self, X=self.X[rows], codes=self.codes[rows], weights=self.weights[rows], start=None
+        )
+
+    def infer(self, theta: Vector) -> tuple[Evidence, Prior]:
+        """Approximate the posterior under θ."""
+        setting = self.hyperparameters.with_theta(theta)
+        likelihood = OrdinalLikelihood(
+            self.link, self.codes, setting.thresholds, setting.noise, self.weights
+        )
+        prior = self._prior(setting.kernel)
+        if self.inference == "laplace":
+            evidence = solve_laplace(prior, likelihood, start=self.start)
+        else:
+            evidence = solve_ep(
+                prior,
+                likelihood,
+                start=self.start,
+                objective=self.criterion,
+                tol=self.tolerance,
+            )
+        self.start = evidence.start if evidence.converged else None
+        return evidence, prior
+
+    def value(self, theta: Vector) -> float:
+        """Log evidence, and log prior of θ if there is one."""
+        value = self.infer(theta)[0].log_evidence
+        return value if self.hyper_prior is None else value + self.hyper_prior(theta)[0]
+
+    def value_and_gradient(self, theta: Vector) -> tuple[float, Vector]:
+        """The same with its gradient in θ."""
+        self.n_evaluations += 1
+        return self.differentiate(theta, *self.infer(theta))
+
+    def differentiate(
+        self, theta: Vector, evidence: Evidence, prior: Prior
+    ) -> tuple[float, Vector]:
+        """Value and gradient from an inference under θ."""
+        setting = self.hyperparameters.with_theta(theta)
+        by_kernel, by_likelihood = self._slopes(setting.kernel, prior, evidence)
+        value, gradient = evidence.log_evidence, setting.chain(by_kernel, by_likelihood)
+        if self.hyper_prior is not None:
+            log_density, slope = self.hyper_prior(theta)
+            value, gradient = value + log_density, gradient + slope
+        return value, gradient
+
+    def _prior(self, kernel: Kernel) -> Prior:
+        if self.inducing is None:
+            return DensePrior(covariance(kernel, self.X))
+        # With themselves as other rows, inducing points have none of the kernel's own noise.
+        return SparsePrior(
+            covariance(kernel, self.inducing, self.inducing),
+            covariance(kernel, self.X, self.inducing).T,
+            kernel.diag(self.X),
+        )
+
+    def _slopes(
+        self, kernel: Kernel, prior: Any, evidence: Evidence
+    ) -> tuple[Vector, ParameterGradient]:
+        """Derivatives in the kernel's theta and in the likelihood's parameters."""
+        if self.inducing is None:
+            M, by_likelihood = dense_sensitivity(evidence, evidence.factor)
+            return contract(kernel, self.X, None, M.T, matrix=prior.covariance), by_likelihood
+        parts, by_likelihood = sparse_sensitivity(evidence, evidence.factor)
+        by_kernel = contract(kernel, self.inducing, self.inducing, parts.inducing)
+        by_kernel += contract(kernel, self.X, self.inducing, parts.cross.T)
+        return by_kernel + contract_diagonal(kernel, self.X, parts.variances), by_likelihood
+
+
+def published_thresholds(n_classes: int) -> Vector:
+    """Thresholds that [CG05] starts from: b_1 = −1 and steps of 2/K.
+
+    Examples
+    --------
+    >>> published_thresholds(4)
+    array([-1. , -0.5,  0. ])
+    """
+    return -1.0 + 2.0 / n_classes * np.arange(n_classes - 1)
+
+
+def random_theta(
+    hyperparameters: Hyperparameters,
+    codes: Codes,
+    weights: Vector,
+    rng: np.random.RandomState,
+) -> Vector:
+    """Draw a start: kernel and noise near the first one, thresholds at the classes' quantiles."""
+    mass = np.bincount(codes, weights)
+    # A least share keeps thresholds beside rare classes apart and in range.
+    shares = np.maximum(mass / mass.sum(), _LEAST_SHARE)
+    quantiles = np.cumsum(shares)[:-1] / shares.sum()
+    first = replace(hyperparameters, thresholds=ndtri(quantiles))
+    theta = first.theta
+    n_scales = len(theta) - len(quantiles)
+    theta[:n_scales] += _START_SPREAD * rng.standard_normal(n_scales)
+    bounds = hyperparameters.bounds
+    return np.clip(theta, bounds[:, 0], bounds[:, 1])

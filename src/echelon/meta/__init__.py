@@ -1,0 +1,15 @@
+"""Ordinal models made from other models: reduced, rounded, thresholded, calibrated, conformal."""
+
+from .calibration import OrdinalCalibrator
+from .conformal import ConformalOrdinal, CoverageWarning
+from .reduction import OrdinalReduction, RoundedRegressor
+from .thresholded import ThresholdedRanker
+
+__all__ = [
+    "ConformalOrdinal",
+    "CoverageWarning",
+    "OrdinalCalibrator",
+    "OrdinalReduction",
+    "RoundedRegressor",
+    "ThresholdedRanker",
+]

@@ -1,0 +1,301 @@
+"""Probabilities for any model: scores of rows that it has not seen, turned into chances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from .._utils.choices import require_choice
+from ..base.folds import folds
+from ..base.members import inherit_input_tags
+from ..base.mixins import OrdinalClassifierMixin
+from ..base.nested import fit_on_codes, is_frozen, validate_around_fitted
+from ..base.reading import AroundModel, FittedModel, answering_model, has_latent, latent_scores
+from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
+from ..linear.linear_svor import LinearSVOR
+from ..ordinal.costs import Matrix, cost_matrix, minimum_cost_codes
+from ..ordinal.labels import Codes
+from ..ordinal.likelihoods import class_probabilities, get_link
+from ..ordinal.reduction import decode, exceedance, exceedance_to_probabilities
+from ..ordinal.thresholds import margins
+from ..solvers.linear.calibration import (
+    IsotonicCalibration,
+    calibrate,
+    calibrate_isotonic,
+    isotonic_exceedance,
+    isotonic_thresholds,
+)
+
+Vector = npt.NDArray[np.float64]
+
+
+class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
+    """Class probabilities for any ordinal model, classifier, regressor or ranker.
+
+    Parameters
+    ----------
+    estimator : estimator, default=LinearSVOR()
+        What gives scores: an ordinal estimator, a classifier with probabilities or not, a
+        regressor, a ranker, or a pipeline or search that ends in one. It is fitted on
+        ranks 0 … K−1. A ``sklearn.frozen.FrozenEstimator`` is taken as it is.
+    method : {"cumulative_link", "isotonic"}, default="cumulative_link"
+        "cumulative_link" fits a slope and ordered thresholds to one score for each row, K numbers
+        in all, and suits few rows; "isotonic" fits a rising curve for each threshold, which can
+        mend any distortion that keeps the order of rows, and needs about a thousand rows.
+    cv : int, splitter, iterable of splits or "prefit", default=5
+        The scores to learn from are those of rows that were held out, each fold by an estimator
+        fitted on the others; then the estimator is fitted on all rows. An int deals the rows of
+        every class evenly into so many folds. With "prefit" the estimator is fitted already, and
+        `X` and `y` should be rows that it has not seen.
+    decision : {"cost", "inner"}, default="cost"
+        Whether ``predict`` gives the label of least expected `cost` under the probabilities, or
+        the estimator's own label.
+    cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
+        Cost of predicting label r, a column, for label y, a row.
+    classes : sequence, optional
+        The labels from lowest to highest; by default read from `y`, or those of an ordinal
+        estimator that is fitted already.
+    n_jobs : int, optional
+        Folds at a time, as in joblib.
+    random_state : int, RandomState instance, optional
+        Deals the rows into folds at random; by default in their order.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Labels from lowest to highest.
+    estimator_ : estimator
+        Fitted on all rows, or the one that was passed.
+    slope_ : float
+        Of ``method="cumulative_link"``: P(y ≤ k) is logistic in cutpoints[k] − slope · score.
+    cutpoints_ : ndarray of shape (K−1,)
+        The same model's thresholds, in units of its noise.
+    curves_ : list of pairs of arrays
+        Of ``method="isotonic"``: knots and heights of the curve of each class that has rows but
+        the highest.
+    thresholds_ : ndarray of shape (K−1,)
+        Only around a model with a latent score: where on it the decision changes.
+
+    See Also
+    --------
+    ConformalOrdinal : Intervals of labels with a guarantee.
+
+    Notes
+    -----
+    The score is the latent score of a threshold model or the prediction of a regressor or ranker.
+    Other models have one for each threshold, their margins or P(y > k); the cumulative link takes
+    the mean, which is the expected rank up to its unit. Its slope is never negative, so
+    P(y ≤ k) never rises with the score. Thresholds and pairs leave the zero of a latent score open:
+    scores of a fold are shifted so that its training rows have the mean that they have under the
+    estimator of all rows.
+
+    Isotonic curves over one common score do not cross. Over margins they can, and the nearest
+    sequence that falls in k is taken, which lowers the ranked probability score of every row or
+    leaves it, whatever its label: see ``echelon.solvers.linear.calibration.isotonic_exceedance``.
+
+    ``decision_function`` gives P(y > k) − ½, or score − ``thresholds_`` around a model with a
+    latent score, and the estimator's own margins with ``decision="inner"``.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.model_selection import train_test_split
+    >>> from echelon.meta import OrdinalCalibrator
+    >>> from echelon.datasets import load_era
+    >>> from echelon.metrics import ranked_probability_score
+    >>> X, X_new, y, y_new = train_test_split(*load_era(return_X_y=True), random_state=0)
+    >>> forest = RandomForestClassifier(30, random_state=0)
+    >>> before = forest.fit(X, y).predict_proba(X_new)
+    >>> after = OrdinalCalibrator(forest).fit(X, y).predict_proba(X_new)
+    >>> bool(ranked_probability_score(y_new, after) < ranked_probability_score(y_new, before))
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        method: str = "cumulative_link",
+        cv: Any = 5,
+        decision: str = "cost",
+        cost: Any = "absolute",
+        classes: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.decision = decision
+        self.cost = cost
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OrdinalCalibrator:
+        """Fit the estimator, and probabilities to its scores of rows held out.
+
+        Parameters
+        ----------
+        X : array-like, or whatever the estimator reads, of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Accepted where the estimator accepts it, or is fitted already.
+
+        Returns
+        -------
+        self
+        """
+        require_choice("method", self.method, ("cumulative_link", "isotonic"))
+        require_choice("decision", self.decision, ("cost", "inner"))
+        estimator = LinearSVOR() if self.estimator is None else self.estimator
+        self._on_codes = not (is_frozen(estimator) or _says_prefit(self.cv))
+        if self._on_codes:
+            data = validate_ordinal_fit(self, X, y, sample_weight, convert=False)
+            weighted = sample_weight is not None
+            whole = fit_on_codes(estimator, data, weighted=weighted)
+            self.estimator_ = whole.model
+            rows, scores = self._unseen_scores(estimator, whole, data, weighted)
+        else:
+            data = validate_around_fitted(self, estimator, X, y, sample_weight)
+            self.estimator_ = estimator
+            rows = np.flatnonzero(data.sample_weight > 0)
+            scores = FittedModel(estimator, data.scale).scores(_safe_indexing(X, rows))
+        cost_matrix(self.cost, data.n_classes)
+        self._store_scale(data)
+        self._require_labels()
+        self._calibrate(scores, data.codes[rows], data.sample_weight[rows])
+        return self
+
+    def _unseen_scores(
+        self, estimator: Any, whole: FittedModel, data: OrdinalData, weighted: bool
+    ) -> tuple[Codes, Matrix]:
+        """Rows of positive weight that were held out in turn, and their scores."""
+        (X,) = indexable(data.X)
+        level = whole.scores(X)[:, 0] if whole.has_one_score else None
+        data = OrdinalData(X, data.codes, data.scale, data.sample_weight)
+        rng = None if self.random_state is None else check_random_state(self.random_state)
+        parts = list(folds(self.cv, data, rng, by_class=True))
+        scores = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fold_scores)(estimator, level, data, inside, outside, weighted)
+            for inside, outside in parts
+        )
+        return np.concatenate([outside for _, outside in parts]), np.concatenate(scores)
+
+    def _require_labels(self) -> None:
+        if self.decision == "inner" and not self._inner.gives_labels:
+            raise ValueError(
+                f"decision='inner' needs an estimator that predicts labels; "
+                f"{type(answering_model(self.estimator_)).__name__} predicts scores."
+            )
+
+    def _calibrate(self, scores: Matrix, codes: Codes, weights: Vector) -> None:
+        for name in ("slope_", "cutpoints_", "curves_", "_shares", "thresholds_"):
+            self.__dict__.pop(name, None)
+        n_classes = len(self.classes_)
+        if self.method == "isotonic":
+            found = calibrate_isotonic(scores, codes, n_classes, weights)
+            self.curves_, self._shares = found.curves, tuple(found[1:])
+        else:
+            calibration = calibrate(scores.mean(axis=1), codes, n_classes, weights, 1.0)
+            self.slope_, self.cutpoints_ = calibration
+        if has_latent(self.estimator_):
+            self.thresholds_ = self._latent_thresholds()
+
+    def _latent_thresholds(self) -> Vector:
+        """Where on the latent score the decision changes."""
+        if self.decision == "inner":
+            return np.asarray(answering_model(self.estimator_).thresholds_)
+        if self.method == "isotonic":
+            return isotonic_thresholds(self._isotonic, len(self.classes_))
+        if self.slope_ == 0.0:
+            return np.where(self.cutpoints_ < 0.0, -np.inf, np.inf)
+        with np.errstate(over="ignore"):
+            return self.cutpoints_ / self.slope_
+
+    @property
+    def _isotonic(self) -> IsotonicCalibration:
+        return IsotonicCalibration(self.curves_, *self._shares)
+
+    @property
+    def _keeps_margins(self) -> bool:
+        return self.decision == "inner"
+
+    def _above(self, X: Any) -> Matrix:
+        """P(y > k), (n, K−1)."""
+        if self.method == "isotonic":
+            return isotonic_exceedance(self._isotonic, self._inner.scores(X), len(self.classes_))
+        return exceedance(self._chances(X))
+
+    def _chances(self, X: Any) -> Matrix:
+        if self.method == "isotonic":
+            return exceedance_to_probabilities(self._above(X))
+        scores = self._inner.scores(X).mean(axis=1)
+        return class_probabilities(get_link("logit"), self.slope_ * scores, self.cutpoints_)
+
+    def _margins(self, X: Any) -> Matrix:
+        validate_inputs(self, X, convert=False)
+        if self.decision == "inner":
+            return self._inner.margins_or_sides(X)
+        if hasattr(self, "thresholds_"):
+            return margins(latent_scores(self.estimator_, X), self.thresholds_)
+        return self._above(X) - 0.5
+
+    def _codes(self, X: Any) -> Codes:
+        if self.decision == "inner":
+            validate_inputs(self, X, convert=False)
+            return self._inner.codes(X)
+        if isinstance(self.cost, str) and self.cost == "absolute":
+            return decode(self._margins(X))
+        return minimum_cost_codes(self.predict_proba(X), cost_matrix(self.cost, len(self.classes_)))
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Class probabilities, a column per class from lowest to highest.
+
+        Parameters
+        ----------
+        X : array-like, or whatever the estimator reads, of shape (n, d)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, K)
+            Rows sum to one and nothing is negative.
+        """
+        check_is_fitted(self)
+        validate_inputs(self, X, convert=False)
+        return self._chances(X)
+
+    def __sklearn_tags__(self) -> Any:
+        return inherit_input_tags(super().__sklearn_tags__(), self.estimator, LinearSVOR)
+
+
+def _says_prefit(cv: Any) -> bool:
+    return isinstance(cv, str) and cv == "prefit"
+
+
+def _fold_scores(
+    estimator: Any,
+    level: Vector | None,
+    data: OrdinalData,
+    inside: Codes,
+    outside: Codes,
+    weighted: bool,
+) -> Matrix:
+    """Scores of the rows outside, shifted so that the rows inside have their mean in `level`.
+
+    Thresholds and pairs leave the zero of a latent score open, so that of a fold's model is not
+    that of the model of all rows, whose scores are `level`.
+    """
+    model = fit_on_codes(estimator, data, inside, weighted=weighted)
+    scores = model.scores(_safe_indexing(data.X, outside))
+    if level is None:
+        return scores
+    own = model.scores(_safe_indexing(data.X, inside))[:, 0]
+    return scores + np.average(level[inside] - own, weights=data.sample_weight[inside])

@@ -1,0 +1,372 @@
+"""Intervals of labels that hold the true one with a stated probability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.utils import check_random_state, indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from .._utils.choices import require_choice
+from .._utils.warnings import warn_caller
+from ..base.folds import folds, in_order_of_appearance, random_part
+from ..base.members import inherit_input_tags
+from ..base.mixins import OrdinalClassifierMixin
+from ..base.nested import fit_on_codes, is_frozen, validate_around_fitted
+from ..base.reading import AroundModel, FittedModel, answering_model, has_latent
+from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
+from ..ensemble.draws import count_of
+from ..linear.proportional_odds import ProportionalOdds
+from ..ordinal.costs import Matrix
+from ..ordinal.intervals import (
+    conformal_p_values,
+    conformal_p_values_by_class,
+    covering_interval,
+    fewest_rows,
+    missed_share,
+)
+from ..ordinal.labels import Codes
+from .nonconformity import JudgedRows, fit_and_judge, judge_rows, label_strangeness
+
+Vector = npt.NDArray[np.float64]
+Split = tuple[Codes, Codes]
+
+
+class CoverageWarning(UserWarning):
+    """There are too few calibration rows for intervals to leave any label out."""
+
+
+def _gives_probabilities(model: ConformalOrdinal) -> bool:
+    inner = getattr(model, "estimator_", model.estimator)
+    if inner is not None and not hasattr(inner, "predict_proba"):
+        raise AttributeError(f"{type(answering_model(inner)).__name__} has no predict_proba.")
+    return True
+
+
+class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
+    """Intervals of neighbouring labels around the prediction of any model, with a guarantee.
+
+    Parameters
+    ----------
+    estimator : estimator, default=ProportionalOdds()
+        An ordinal estimator or a classifier, or a pipeline or search that ends in one. It is
+        fitted on ranks 0 … K−1. A ``sklearn.frozen.FrozenEstimator`` is taken as it is.
+    confidence : float, default=0.9
+        Probability 1 − α with which the interval of a new row is to hold its label.
+    method : {"split", "cross", "prefit"}, default="split"
+        "split" fits on a part of the rows and calibrates on the others. "cross" fits a
+        model without each fold, calibrates it on that fold and joins their answers; predictions
+        come from a model of all rows. With "prefit" the estimator is fitted already, and all rows
+        calibrate: it must not have seen them.
+    per_class : bool, default=False
+        Whether the confidence is to hold for the rows of every class and not only on average over
+        all rows. Intervals get longer, most of all around rare classes.
+    calibration_size : float or int, default=0.25
+        Rows that "split" holds out: a share, or so many.
+    cv : int, splitter or iterable of splits, default=5
+        Folds of "cross". An int deals rows out at random.
+    classes : sequence, optional
+        The labels from lowest to highest; by default read from `y`, or those of an ordinal
+        estimator that is fitted already.
+    n_jobs : int, optional
+        Folds at a time, as in joblib.
+    random_state : int, RandomState instance, optional
+        Deals rows out at random.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Labels from lowest to highest.
+    estimator_ : estimator
+        What predicts labels: fitted on the rows that do not calibrate, or on all rows for "cross".
+    estimators_ : list
+        What judges labels for "cross", one for each fold; else ``estimator_`` does, and it is
+        empty.
+    calibration_scores_ : list of ndarray
+        For each judge, the strangeness of the labels of its calibration rows, ascending.
+    calibration_codes_ : list of ndarray
+        The ranks of these labels.
+    coverage_ : float
+        Share of the calibration rows in their own intervals, as a check.
+    mean_size_ : float
+        Mean number of labels in these intervals.
+    thresholds_ : ndarray of shape (K−1,)
+        Only around a model with a latent score: its thresholds.
+
+    Warns
+    -----
+    CoverageWarning
+        If there are too few calibration rows, 1/α − 1, in all or in a class: then no label, or
+        not this one, can be left out.
+
+    See Also
+    --------
+    OrdinalCalibrator : Class probabilities for any model.
+
+    Notes
+    -----
+    If a new row and the calibration rows are exchangeable, for instance drawn independently from
+    one population, then with α = 1 − `confidence`
+
+    - "split" and "prefit": P(low ≤ y ≤ high) ≥ 1 − α, whatever the model and the number of rows;
+      and at most 1 − α + 1/(n+1) for n calibration rows without ties, unless the predicted
+      label, which is always in the interval, is right more often than that;
+    - "cross": P(low ≤ y ≤ high) ≥ 1 − 2α, and in practice near 1 − α;
+    - with ``per_class=True`` the same for the rows of each class that was seen.
+
+    Theorems and proofs are in ``echelon.ordinal.intervals``. The interval grows from the predicted
+    label, always by the more probable neighbour, until its probability passes a level that the
+    calibration rows set; for a model without probabilities it is what the margins, moved by so
+    much, would decode to. It is never empty, contains the prediction, and grows with the
+    confidence.
+
+    Weights are for the estimator: calibration rows count alike, but for those of weight zero.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import train_test_split
+    >>> from echelon.meta import ConformalOrdinal
+    >>> from echelon.datasets import load_esl
+    >>> X, X_new, y, y_new = train_test_split(*load_esl(return_X_y=True), random_state=0)
+    >>> low, high = ConformalOrdinal(random_state=0).fit(X, y).predict_interval(X_new)
+    >>> bool(((low <= y_new) & (y_new <= high)).mean() > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        confidence: float = 0.9,
+        *,
+        method: str = "split",
+        per_class: bool = False,
+        calibration_size: Any = 0.25,
+        cv: Any = 5,
+        classes: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.confidence = confidence
+        self.method = method
+        self.per_class = per_class
+        self.calibration_size = calibration_size
+        self.cv = cv
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ConformalOrdinal:
+        """Fit the estimator and calibrate its intervals.
+
+        Parameters
+        ----------
+        X : array-like, or whatever the estimator reads, of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            For the estimator, where it accepts weights.
+
+        Returns
+        -------
+        self
+        """
+        require_choice("method", self.method, ("split", "cross", "prefit"))
+        level = _missed(self.confidence)
+        estimator = ProportionalOdds() if self.estimator is None else self.estimator
+        _require_labels(estimator)
+        self._on_codes = not (is_frozen(estimator) or self.method == "prefit")
+        if self._on_codes:
+            data = validate_ordinal_fit(self, X, y, sample_weight, convert=False)
+        else:
+            data = validate_around_fitted(self, estimator, X, y, sample_weight)
+        (inputs,) = indexable(data.X)
+        data = OrdinalData(inputs, data.codes, data.scale, data.sample_weight)
+        self._store_scale(data)
+        seen = np.bincount(data.codes[data.sample_weight > 0], minlength=data.n_classes)
+        self._unseen = np.flatnonzero(seen == 0)
+        self._fit_judges(estimator, data, sample_weight is not None)
+        self._check_calibration(level)
+        self.__dict__.pop("thresholds_", None)
+        if has_latent(self.estimator_):
+            self.thresholds_ = np.asarray(answering_model(self.estimator_).thresholds_)
+        return self
+
+    def _fit_judges(self, estimator: Any, data: OrdinalData, weighted: bool) -> None:
+        if not self._on_codes:
+            rows = np.flatnonzero(data.sample_weight > 0)
+            judged = [judge_rows(FittedModel(estimator, data.scale), data, rows)]
+        else:
+            judged = Parallel(n_jobs=self.n_jobs)(
+                delayed(fit_and_judge)(estimator, data, inside, outside, weighted)
+                for inside, outside in self._splits(data)
+            )
+        self.estimator_, self.estimators_ = judged[0].model, []
+        if self.method == "cross" and self._on_codes:
+            self.estimators_ = [part.model for part in judged]
+            self.estimator_ = fit_on_codes(estimator, data, weighted=weighted).model
+        calibration = [part.ascending() for part in judged]
+        self.calibration_scores_ = [scores for scores, _ in calibration]
+        self.calibration_codes_ = [codes for _, codes in calibration]
+        self._measure(judged)
+
+    def _splits(self, data: OrdinalData) -> Iterable[Split]:
+        """Rows to fit on and rows to calibrate on.
+
+        Rows are dealt out without a look at the labels, as theorem 1 needs; by class where
+        each class is calibrated by itself.
+        """
+        rng = check_random_state(self.random_state)
+        if self.method == "cross":
+            return folds(self.cv, data, rng, by_class=self.per_class)
+        rows = np.flatnonzero(data.sample_weight > 0)
+        codes = data.codes[rows]
+        size = count_of("calibration_size", self.calibration_size, len(rows))
+        labels = in_order_of_appearance(codes) if self.per_class else np.zeros_like(codes)
+        held_out = random_part(labels, size, rng)
+        return [(np.delete(rows, held_out), rows[held_out])]
+
+    def _measure(self, judged: list[JudgedRows]) -> None:
+        """How calibration rows fare by the judge that they calibrate."""
+        covered, size, level = [], [], _missed(self.confidence)
+        for number, part in enumerate(judged):
+            p_values = self._p_values(part.strangeness, number)
+            low, high = covering_interval(p_values, part.seeds, level)
+            covered.append((low <= part.codes) & (part.codes <= high))
+            size.append(high - low + 1)
+        self.coverage_ = float(np.concatenate(covered).mean())
+        self.mean_size_ = float(np.concatenate(size).mean())
+
+    def _check_calibration(self, level: float) -> None:
+        counts = sum(
+            np.bincount(codes, minlength=len(self.classes_)) for codes in self.calibration_codes_
+        )
+        needed = fewest_rows(level) * len(self.calibration_scores_)
+        if not self.per_class:
+            if counts.sum() < needed:
+                warn_caller(
+                    f"A confidence of {self.confidence:g} needs {needed} calibration rows; found "
+                    f"{counts.sum()}, so that intervals leave no label out.",
+                    CoverageWarning,
+                )
+            return
+        rare = np.setdiff1d(np.flatnonzero(counts < needed), self._unseen)
+        if len(rare):
+            listed = ", ".join(f"{self.classes_[k]} ({counts[k]})" for k in rare)
+            warn_caller(
+                f"A confidence of {self.confidence:g} in every class needs {needed} calibration "
+                f"rows of each; these have fewer and are in every interval: {listed}.",
+                CoverageWarning,
+            )
+
+    def _p_values(self, strangeness: Matrix, number: int) -> Matrix:
+        calibration = self.calibration_scores_[number]
+        if not self.per_class:
+            return conformal_p_values(strangeness, calibration)
+        codes = self.calibration_codes_[number]
+        p_values = conformal_p_values_by_class(strangeness, calibration, codes)
+        p_values[:, self._unseen] = 0.0
+        return p_values
+
+    @property
+    def _keeps_margins(self) -> bool:
+        return True
+
+    def predict_interval_codes(self, X: Any, confidence: float | None = None) -> Split:
+        """First and last rank of the interval of each row, counted from 0.
+
+        Parameters
+        ----------
+        X : array-like, or whatever the estimator reads, of shape (n, d)
+        confidence : float, optional
+            In place of the estimator's own.
+
+        Returns
+        -------
+        low, high : ndarrays of int of shape (n,)
+        """
+        check_is_fitted(self)
+        validate_inputs(self, X, convert=False)
+        level = _missed(self.confidence if confidence is None else confidence)
+        if not self.estimators_:
+            strangeness, seeds = label_strangeness(self._inner, X)
+            return covering_interval(self._p_values(strangeness, 0), seeds, level)
+        seeds = self._inner.codes(X)
+        p_values = np.zeros((len(seeds), len(self.classes_)))
+        for number, model in enumerate(self.estimators_):
+            strangeness, _ = label_strangeness(self._read(model), X)
+            p_values += self._p_values(strangeness, number) / len(self.estimators_)
+        return covering_interval(p_values, seeds, level)
+
+    def predict_interval(self, X: Any, confidence: float | None = None) -> tuple[Any, Any]:
+        """Lowest and highest label of the interval of each row, in the type of the labels.
+
+        Parameters
+        ----------
+        X : array-like, or whatever the estimator reads, of shape (n, d)
+        confidence : float, optional
+            In place of the estimator's own.
+
+        Returns
+        -------
+        low, high : arrays of shape (n,)
+            Both are in the interval.
+        """
+        low, high = self.predict_interval_codes(X, confidence)
+        return self._scale.decode(low), self._scale.decode(high)
+
+    @property
+    def cost(self) -> Any:
+        """What ``score`` charges: the cost of the model inside."""
+        inner = getattr(self, "estimator_", self.estimator)
+        return getattr(answering_model(inner), "cost", "absolute")
+
+    def _margins(self, X: Any) -> Matrix:
+        validate_inputs(self, X, convert=False)
+        return self._inner.margins_or_sides(X)
+
+    def _codes(self, X: Any) -> Codes:
+        validate_inputs(self, X, convert=False)
+        return self._inner.codes(X)
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> Matrix:
+        """Class probabilities of the model inside, a column per class from lowest to highest.
+
+        Parameters
+        ----------
+        X : array-like, or whatever the estimator reads, of shape (n, d)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, K)
+        """
+        check_is_fitted(self)
+        validate_inputs(self, X, convert=False)
+        return self._inner.probabilities(X)
+
+    def __sklearn_tags__(self) -> Any:
+        return inherit_input_tags(super().__sklearn_tags__(), self.estimator, ProportionalOdds)
+
+
+def _missed(confidence: Any) -> float:
+    """α = 1 − confidence, checked."""
+    if not isinstance(confidence, Real) or not 0.0 < float(confidence) < 1.0:
+        raise ValueError(f"confidence must be a number between 0 and 1; found {confidence!r}.")
+    return missed_share(confidence)
+
+
+def _require_labels(estimator: Any) -> None:
+    if not is_classifier(estimator):
+        raise ValueError(
+            f"ConformalOrdinal needs an estimator that predicts labels; "
+            f"{type(answering_model(estimator)).__name__} predicts numbers: put a regressor into "
+            "RoundedRegressor, a ranker into ThresholdedRanker, or either into OrdinalCalibrator."
+        )

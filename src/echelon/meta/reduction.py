@@ -1,0 +1,293 @@
+"""Ordinal models made from other models: a regressor that is rounded, binary questions joined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from ..base.members import clone_or, fit_weighted, inherit_input_tags
+from ..base.mixins import OrdinalClassifierMixin, ThresholdModelMixin
+from ..base.validation import (
+    OrdinalData,
+    all_or_nothing,
+    read_costs,
+    read_link_weights,
+    validate_inputs,
+    validate_ordinal_fit,
+)
+from ..ordinal.reduction import monotone_exceedance, reduce_to_binary, untilted_probabilities
+
+
+class RoundedRegressor(ThresholdModelMixin, BaseEstimator):
+    """Treat the ranks as numbers, regress, and round to the nearest rank.
+
+    The naive approach that ordinal models are measured against ([CK07] section 4.3).
+
+    Parameters
+    ----------
+    regressor : scikit-learn regressor, default=Ridge()
+        Fitted on the ranks 0 … K−1.
+    classes : sequence, optional
+        The labels from lowest to highest; by default read from `y`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Labels from lowest to highest.
+    regressor_ : regressor
+        The fitted regressor; its prediction is the latent score.
+    thresholds_ : ndarray of shape (K−1,)
+        ½, 3/2, …: where rounding changes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from echelon import RoundedRegressor
+    >>> X = np.arange(6.0)[:, None]
+    >>> model = RoundedRegressor().fit(X, [1, 1, 2, 2, 3, 3])
+    >>> model.predict([[0.0], [5.0]])
+    array([1, 3])
+    """
+
+    def __init__(self, regressor: Any = None, *, classes: Any = None) -> None:
+        self.regressor = regressor
+        self.classes = classes
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RoundedRegressor:
+        """Fit the regressor on ranks.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, d)
+            Passed to the regressor as it is.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Accepted where the regressor accepts it.
+
+        Returns
+        -------
+        self
+        """
+        data = validate_ordinal_fit(self, X, y, sample_weight, convert=False)
+        regressor = clone_or(self.regressor, Ridge)
+        weights = None if sample_weight is None else data.sample_weight
+        fit_weighted(regressor, X, data.codes.astype(np.float64), weights)
+        self.regressor_ = regressor
+        self.thresholds_ = np.arange(data.n_classes - 1) + 0.5
+        self._store_scale(data)
+        return self
+
+    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
+        validate_inputs(self, X, convert=False)
+        return np.asarray(self.regressor_.predict(X), dtype=np.float64).reshape(-1)
+
+    def __sklearn_tags__(self) -> Any:
+        return inherit_input_tags(super().__sklearn_tags__(), self.regressor, Ridge)
+
+
+def _gives_probabilities(model: OrdinalReduction) -> bool:
+    inner = model.estimator if model.estimator is not None else LogisticRegression()
+    if not hasattr(inner, "predict_proba"):
+        raise AttributeError(f"{type(inner).__name__} has no predict_proba.")
+    return True
+
+
+class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
+    """Ordered labels by any binary classifier, through "is the label above k?".
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, default=LogisticRegression()
+        A classifier of two classes; for costs other than the absolute one, and for sample
+        weights, its ``fit`` must accept ``sample_weight``.
+    mode : {"separate", "joint"}, default="separate"
+        K−1 classifiers, one for each threshold, or one classifier g(x, k) on inputs extended by
+        the indicator of k. A linear classifier in joint mode gives parallel boundaries.
+    cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
+        V-shaped cost that weights the binary examples.
+    classes : sequence, optional
+        The labels from lowest to highest; by default read from `y`.
+    n_jobs : int, optional
+        Threads or processes for separate classifiers, as in joblib.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Labels from lowest to highest.
+    estimators_ : list
+        The K−1 classifiers, or the only one in joint mode; ``None`` where all examples lie on one
+        side of the threshold.
+
+    Notes
+    -----
+    The reduction of [LL09] section 2: example i becomes K−1 binary examples with side
+    z_k = [y_i > k] and weight |C[y_i, k+1] − C[y_i, k]|, and r(x) counts the thresholds that the
+    classifiers hold to be passed. For margins that fall in k, or for a convex cost, the cost of r
+    is at most the weighted error of the classifiers (theorem 1).
+
+    Probabilities are the differences of P(y > k), after the least-squares projection that makes
+    them fall in k. A cost other than the absolute one weights the binary examples and so tilts what
+    the classifiers estimate; the class probabilities behind that solve K−1 linear equations, see
+    ``echelon.ordinal.reduction.untilted_probabilities``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from echelon import OrdinalReduction
+    >>> X = np.arange(6.0)[:, None]
+    >>> model = OrdinalReduction().fit(X, [1, 1, 2, 2, 3, 3])
+    >>> model.predict([[0.0], [5.0]])
+    array([1, 3])
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        mode: str = "separate",
+        cost: Any = "absolute",
+        classes: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.mode = mode
+        self.cost = cost
+        self.classes = classes
+        self.n_jobs = n_jobs
+
+    @all_or_nothing
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None
+    ) -> OrdinalReduction:
+        """Fit the binary classifiers.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Passed to separate classifiers as it is; joint mode needs numbers.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        sample_cost : array-like of shape (n, K), optional
+            Cost of every rank for every example, V-shaped around its label; replaces `cost`.
+
+        Returns
+        -------
+        self
+        """
+        if self.mode not in ("separate", "joint"):
+            raise ValueError(f"mode must be 'separate' or 'joint'; found {self.mode!r}.")
+        data = validate_ordinal_fit(self, X, y, sample_weight, convert=self.mode == "joint")
+        sides, weights = self._binary_examples(data, sample_cost)
+        fit = self._fit_joint if self.mode == "joint" else self._fit_separate
+        self.estimators_, self._constant = fit(data.X, sides > 0, weights)
+        self._link_weights = read_link_weights(self, data, sample_cost)
+        self._store_scale(data)
+        return self
+
+    def _binary_examples(self, data: OrdinalData, sample_cost: Any) -> tuple[Any, Any]:
+        costs = read_costs(self, data, sample_cost)
+        sides, weights = reduce_to_binary(data.codes, costs)
+        return sides, weights * data.sample_weight[:, None]
+
+    def _fit_separate(self, X: Any, above: Any, weights: Any) -> tuple[list[Any], Any]:
+        constant = np.array([_only_side(a, w) for a, w in zip(above.T, weights.T, strict=True)])
+        fitted = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_binary)(
+                clone_or(self.estimator, LogisticRegression), X, above[:, k], weights[:, k]
+            )
+            for k in np.flatnonzero(constant == 0)
+        )
+        members = iter(fitted)
+        return [next(members) if side == 0 else None for side in constant], constant
+
+    def _fit_joint(self, X: Any, above: Any, weights: Any) -> tuple[list[Any], Any]:
+        extended = _extend(X, above.shape[1])
+        model = clone_or(self.estimator, LogisticRegression)
+        member = _fit_binary(model, extended, above.T.ravel(), weights.T.ravel())
+        return [member], np.zeros(above.shape[1], dtype=int)
+
+    def _per_threshold(self, X: Any, response: Any) -> npt.NDArray[np.float64]:
+        """Response of every threshold's classifier; ±1 where there is only one side."""
+        X = validate_inputs(self, X, convert=self.mode == "joint")
+        thresholds = len(self._constant)
+        if self.mode == "joint":
+            answers = response(self.estimators_[0], _extend(X, thresholds))
+            return answers.reshape(thresholds, -1).T
+        answers = np.empty((_num_samples(X), thresholds))
+        for k, member in enumerate(self.estimators_):
+            answers[:, k] = self._constant[k] if member is None else response(member, X)
+        return answers
+
+    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+        return self._per_threshold(X, _binary_margin)
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Class probabilities, a column per class from lowest to highest.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, K)
+            Rows sum to one and nothing is negative.
+        """
+        check_is_fitted(self)
+        above = 0.5 * (self._per_threshold(X, _signed_probability) + 1.0)
+        if np.ptp(self._link_weights) == 0.0:
+            above = monotone_exceedance(above)
+        return untilted_probabilities(above, self._link_weights)
+
+    def __sklearn_tags__(self) -> Any:
+        return inherit_input_tags(super().__sklearn_tags__(), self.estimator, LogisticRegression)
+
+
+def _only_side(above: npt.NDArray[np.bool_], weights: npt.NDArray[np.float64]) -> int:
+    """0 if both sides of a threshold have weight, else the sign of the only one."""
+    up, down = weights[above].any(), weights[~above].any()
+    if up and down:
+        return 0
+    return 1 if up else -1
+
+
+def _fit_binary(model: Any, X: Any, above: Any, weights: Any) -> Any:
+    heavy = weights > 0
+    if not heavy.all():
+        rows = np.flatnonzero(heavy)
+        X, above, weights = _safe_indexing(X, rows), above[rows], weights[rows]
+    return fit_weighted(model, X, above.astype(int), None if (weights == 1.0).all() else weights)
+
+
+def _extend(X: Any, thresholds: int) -> Any:
+    """K−1 copies of X, copy k extended by the indicator of threshold k."""
+    if thresholds == 1:
+        return X
+    if sp.issparse(X):
+        indicator = sp.kron(sp.identity(thresholds), np.ones((X.shape[0], 1)))
+        return sp.hstack([sp.vstack([X] * thresholds), indicator], format="csr")
+    indicator = np.repeat(np.eye(thresholds), len(X), axis=0)
+    return np.hstack([np.tile(X, (thresholds, 1)), indicator])
+
+
+def _binary_margin(member: Any, X: Any) -> npt.NDArray[np.float64]:
+    if hasattr(member, "decision_function"):
+        return np.asarray(member.decision_function(X))
+    if hasattr(member, "predict_proba"):
+        return _signed_probability(member, X)
+    return 2.0 * member.predict(X) - 1.0
+
+
+def _signed_probability(member: Any, X: Any) -> npt.NDArray[np.float64]:
+    return 2.0 * member.predict_proba(X)[:, 1] - 1.0

@@ -1,0 +1,281 @@
+"""Preferences from an expensive judge: plain, batched or async, cached and within a budget."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import reprlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ordinal.arrays import require_count
+from ..pairs.preference_panel import BudgetExceeded
+from .event_loops import Receiver, WaitingRoom, close_all
+
+
+class Judge:
+    """A preference function on items of any kind that costs something to ask.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(a, b)`` gives the probability that item `a` is to stand above item `b`, or a
+        boolean. With `batched` it takes two lists of items and gives as many answers. It may be
+        async either way.
+    batched : bool, default=False
+        Whether `function` takes many pairs at once.
+    cache : bool, default=True
+        Whether no pair is asked twice, in either order: h(b, a) = 1 − h(a, b).
+    budget : int, optional
+        Most answers to take from `function`, over all uses of the judge. What is in the cache is
+        free.
+    batch_size : int, optional
+        Most pairs in one call of a batched `function`; all that are needed at a time by default.
+    max_concurrency : int, default=8
+        Most calls of an async `function` under way at once.
+    both_orders : bool, default=False
+        Whether a pair is asked in both orders and the answers are averaged,
+        ½(f(a, b) + 1 − f(b, a)): twice the cost, for a judge that favours what it sees first.
+
+    Attributes
+    ----------
+    n_calls : int
+        Answers taken from `function` so far.
+
+    Notes
+    -----
+    Answers that came before an error are kept in the cache, so that ranking again after a failure
+    asks only for the rest. Items are known by equality if they can be hashed, else by identity. Two
+    equal items have preference ½ and are not asked.
+
+    An async function runs in one event loop for as long as a ranking takes, or a ``with judge:``
+    block around several; this works within a running loop too, as in notebooks. A client that it
+    keeps between calls must be made inside the function.
+
+    Examples
+    --------
+    >>> from echelon.ranking import Judge
+    >>> judge = Judge(lambda a, b: len(a) > len(b))
+    >>> judge(["pear", "fig"], ["fig", "pear"]).tolist(), judge.n_calls
+    ([1.0, 0.0], 1)
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        batched: bool = False,
+        cache: bool = True,
+        budget: int | None = None,
+        batch_size: int | None = None,
+        max_concurrency: int = 8,
+        both_orders: bool = False,
+    ) -> None:
+        if not callable(function):
+            raise ValueError(f"function must be callable; found {type(function).__name__}.")
+        if budget is not None:
+            require_count("budget", budget, least=0)
+        if batch_size is not None:
+            require_count("batch_size", batch_size)
+            if not batched:
+                raise ValueError("batch_size needs batched=True; a function of one pair has none.")
+        require_count("max_concurrency", max_concurrency)
+        self.function = function
+        self.batched = batched
+        self.cache = cache
+        self.budget = budget
+        self.batch_size = batch_size
+        self.max_concurrency = max_concurrency
+        self.both_orders = both_orders
+        self.n_calls = 0
+        self._numbers: dict[Any, int] = {}
+        self._unhashable: dict[int, Any] = {}
+        self._answers: dict[Any, float] = {}
+        self._room: WaitingRoom | None = None
+        self._depth = 0
+
+    def __enter__(self) -> Judge:
+        """Keep one event loop for an async function until the end of the outermost block."""
+        if self._depth == 0:
+            self._room = WaitingRoom()
+        self._depth += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._room is not None:
+            room, self._room = self._room, None
+            room.close()
+
+    def over(self, items: Sequence[Any]) -> Callable[[Any, Any], npt.NDArray[np.float64]]:
+        """Take positions in `items` for the items themselves.
+
+        Parameters
+        ----------
+        items : sequence
+
+        Returns
+        -------
+        preference : callable
+            What `quicksort` and `sort_by_degree` ask.
+        """
+        return lambda u, v: self([items[i] for i in u], [items[j] for j in v])
+
+    def __call__(self, first: Sequence[Any], second: Sequence[Any]) -> npt.NDArray[np.float64]:
+        """Preferences for the items of `first` over those of `second`.
+
+        Parameters
+        ----------
+        first, second : sequence of items, of equal length
+
+        Returns
+        -------
+        probabilities : ndarray
+
+        Raises
+        ------
+        BudgetExceeded
+            If there is not enough left for all pairs; it has the answers to the first ones.
+        """
+        keys, turned = self._keys(first, second)
+        # Without a cache every pair is a question of its own.
+        known = self._answers if self.cache else {}
+        places, n_answered = self._open(keys, known)
+        self._ask(places, keys, turned, (first, second), known)
+        answers = np.full(n_answered, 0.5)
+        for place, key in enumerate(keys[:n_answered]):
+            if key is not None:
+                answers[place] = 1.0 - known[key] if turned[place] else known[key]
+        if n_answered < len(keys):
+            raise BudgetExceeded(
+                f"The budget of {self.budget} answers ended with {len(keys) - n_answered} pairs "
+                "left to judge.",
+                answers,
+            )
+        return answers
+
+    def _keys(self, first: Sequence[Any], second: Sequence[Any]) -> tuple[list[Any], list[bool]]:
+        """What each pair is known by, None for equal items, and whether it is turned around."""
+        numbers = [(self._number(a), self._number(b)) for a, b in zip(first, second, strict=True)]
+        keys: list[Any] = [
+            (min(pair), max(pair)) if self.cache else p for p, pair in enumerate(numbers)
+        ]
+        keys = [None if a == b else key for key, (a, b) in zip(keys, numbers, strict=True)]
+        return keys, [self.cache and a > b for a, b in numbers]
+
+    def _number(self, item: Any) -> int:
+        try:
+            return self._numbers.setdefault(item, len(self._numbers))
+        except TypeError:
+            # The item is kept, so that no other one can get its identity.
+            self._unhashable.setdefault(id(item), item)
+            return self._numbers.setdefault(_Identity(id(item)), len(self._numbers))
+
+    def _open(self, keys: list[Any], known: dict[Any, float]) -> tuple[list[int], int]:
+        """Places of the pairs to be asked, and how many pairs can then be answered."""
+        per_pair = 2 if self.both_orders else 1
+        afford = np.inf if self.budget is None else (self.budget - self.n_calls) // per_pair
+        places: list[int] = []
+        chosen = set()
+        for place, key in enumerate(keys):
+            if key is None or key in known or key in chosen:
+                continue
+            if len(places) >= afford:
+                return places, place
+            places.append(place)
+            chosen.add(key)
+        return places, len(keys)
+
+    def _ask(
+        self,
+        places: list[int],
+        keys: list[Any],
+        turned: list[bool],
+        items: tuple[Sequence[Any], Sequence[Any]],
+        known: dict[Any, float],
+    ) -> None:
+        questions = [(items[0][place], items[1][place]) for place in places]
+        per_pair = 1
+        if self.both_orders:
+            per_pair = 2
+            questions = [pair for a, b in questions for pair in ((a, b), (b, a))]
+        answers = np.full((len(places), per_pair), np.nan)
+
+        def receive(question: int, answer: Any) -> None:
+            at, order = divmod(question, per_pair)
+            answers[at, order] = _probability(answer, *questions[question])
+            self.n_calls += 1
+            value = answers[at, 0]
+            if self.both_orders:
+                value = 0.5 + 0.5 * (answers[at, 0] - answers[at, 1])
+            if not np.isnan(value):
+                place = places[at]
+                known[keys[place]] = float(1.0 - value if turned[place] else value)
+
+        self._put(questions, receive)
+
+    def _put(self, questions: list[tuple[Any, Any]], receive: Receiver) -> None:
+        """Call the function, and wait where it gives something to wait for."""
+        size = (self.batch_size or len(questions)) if self.batched else 1
+        firsts = range(0, len(questions), max(1, size))
+
+        def take(call: int, result: Any) -> None:
+            asked = questions[firsts[call] : firsts[call] + size]
+            for offset, answer in enumerate(
+                _one_each(result, len(asked)) if self.batched else [result]
+            ):
+                receive(firsts[call] + offset, answer)
+
+        waiting: list[Any] = []
+        calls: list[int] = []
+        try:
+            for call, place in enumerate(firsts):
+                first, second = map(list, zip(*questions[place : place + size], strict=True))
+                result = (
+                    self.function(first, second) if self.batched else self.function(*first, *second)
+                )
+                if inspect.isawaitable(result):
+                    waiting.append(result)
+                    calls.append(call)
+                else:
+                    take(call, result)
+        except BaseException:
+            close_all(waiting)
+            raise
+        if waiting:
+            with self:
+                self._room.settle(waiting, self.max_concurrency, lambda k, r: take(calls[k], r))
+
+
+@dataclass(frozen=True)
+class _Identity:
+    """Key of an item that cannot be hashed."""
+
+    number: int
+
+
+def _one_each(result: Any, n: int) -> list[Any]:
+    answers = list(result) if isinstance(result, Iterable) else [result]
+    if len(answers) != n:
+        raise ValueError(
+            f"The judge must give one answer for each of {n} pairs; found {len(answers)}."
+        )
+    return answers
+
+
+def _probability(answer: Any, a: Any, b: Any) -> float:
+    try:
+        value = math.nan if isinstance(answer, (str, bytes)) else float(answer)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0.0 <= value <= 1.0:
+        shown = [reprlib.repr(item) for item in (a, b)]
+        raise ValueError(
+            "The judge must answer with the probability between 0 and 1 that the first item stands "
+            f"above the second; found {answer!r} for {shown[0]} and {shown[1]}."
+        )
+    return value

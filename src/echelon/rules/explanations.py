@@ -1,0 +1,203 @@
+"""Why a row has its score: the rules that it satisfies and what each of them adds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._utils.frames import make_frame
+from ..base.pair_explanations import PairExplanation, PairTerm, explanation
+from ..ordinal.costs import Matrix
+from ..ordinal.reduction import decode
+from ..ordinal.thresholds import Vector
+from .html import table
+from .names import Naming
+from .rule import Rule
+from .text import score_ranges
+from .words import category, level, signed, wrapped
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The score of a row, taken apart into rules.
+
+    Parameters
+    ----------
+    score : float, or ndarray of shape (K−1,) with an ensemble for each threshold
+        The sum of the parts; NaN for a threshold without an ensemble.
+    label : object
+        The label of the row.
+    parts : list of (Rule, float)
+        The rules that the row satisfies and what each adds, by falling size.
+    thresholds : ndarray of shape (K−1,)
+        What the score is compared with.
+    naming : Naming
+    """
+
+    score: float | Vector
+    label: Any
+    parts: list[tuple[Rule, float]]
+    thresholds: Vector
+    naming: Naming
+
+    def to_text(self, n: int | None = None, width: int = 88) -> str:
+        """The explanation in words.
+
+        Parameters
+        ----------
+        n : int, optional
+            Most rules to write; the others are summed up in a line.
+        width : int, default=88
+            Most characters in a line.
+
+        Returns
+        -------
+        text : str
+        """
+        lines = [wrapped(line, width) for line in self._summary()]
+        if not self.parts:
+            return "\n".join([*lines, "It satisfies no rule."])
+        entries = [(signed(added), self._words(rule)) for rule, added in self.parts[:n]]
+        if len(entries) < len(self.parts):
+            entries.append(self._rest(self.parts[len(entries) :]))
+        wide = max(len(figure) for figure, _ in entries)
+        for figure, words in entries:
+            lines.append(wrapped(f"  {figure:>{wide}}  {words}", width, wide + 4))
+        return "\n".join(lines)
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """One row per rule that the row satisfies, as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"} or module, default="pandas"
+            The library of the frame, which must be installed.
+
+        Returns
+        -------
+        frame : data frame of that library
+            ``rule``, ``adds``, ``coverage``, and ``threshold`` with an ensemble for each.
+        """
+        rules = [rule for rule, _ in self.parts]
+        columns: dict[str, list[Any]] = {
+            "rule": [rule.text(self.naming.units, most=None) for rule in rules],
+            "adds": [added for _, added in self.parts],
+            "coverage": [rule.coverage for rule in rules],
+        }
+        if np.ndim(self.score):
+            columns["threshold"] = [rule.threshold for rule in rules]
+        return make_frame(columns, backend)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        header = ["rule", "adds", "covers", self.naming.target]
+        rows = [rule.html_cells(self.naming.units) for rule, _ in self.parts]
+        if np.ndim(self.score):
+            header.insert(1, "to the score for")
+            for cells, (rule, _) in zip(rows, self.parts, strict=True):
+                cells.insert(1, rule.html_threshold())
+        return table(header, rows, " ".join(self._summary()))
+
+    def _summary(self) -> list[str]:
+        target, label = self.naming.target.capitalize(), category(self.label)
+        if not np.ndim(self.score):
+            score = float(self.score)
+            figure = level([score, *self.thresholds.tolist()])[0]
+            ranges = dict(score_ranges(self.thresholds, self.naming.labels, [score]))
+            return [
+                f"{target} {label}: the score is {figure}" + _range(ranges.get(label, "")) + "."
+            ]
+        scores = np.asarray(self.score).tolist()
+        limits = self.thresholds.tolist()
+        passed = [
+            f"above {name}: score {level([score, limit])[0]}, "
+            f"{'passes' if score > limit else 'does not pass'} {level([score, limit])[1]}"
+            for name, score, limit in zip(self.naming.labels[:-1], scores, limits, strict=True)
+            if not math.isnan(limit)
+        ]
+        return [f"{target} {label}: " + "; ".join(passed) + "."]
+
+    def _words(self, rule: Rule) -> str:
+        words = rule.text(self.naming.units)
+        if rule.threshold is None:
+            return words
+        return f"for being above {rule.labels[rule.threshold]}: {words}"
+
+    def _rest(self, others: Sequence[tuple[Rule, float]]) -> tuple[str, str]:
+        if np.ndim(self.score):
+            return "", f"and {len(others)} more"
+        count = "1 other rule" if len(others) == 1 else f"{len(others)} other rules together"
+        return signed(_total(others)), count
+
+
+def explain_rows(
+    rules: Sequence[Rule],
+    naming: Naming,
+    X: Matrix,
+    thresholds: Vector,
+    labels: Sequence[Any] | None = None,
+) -> list[Explanation]:
+    """Explain the scores of rows.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+    naming : Naming
+    X : ndarray of shape (n, d)
+        Inputs as the model sees them.
+    thresholds : ndarray of shape (K−1,)
+        What the score, or the score for each threshold, is compared with; NaN for a threshold
+        without an ensemble of its own.
+    labels : sequence of length n, optional
+        The labels that the model predicts; by default the names of those that follow here.
+
+    Returns
+    -------
+    explanations : list of Explanation
+    """
+    satisfied = np.array([rule.covers(X) for rule in rules], dtype=bool).reshape(len(rules), len(X))
+    order = sorted(range(len(rules)), key=lambda r: -abs(rules[r].response))
+    ranked = [rules[r] for r in order]
+    separate = any(rule.threshold is not None for rule in rules)
+    thresholds = np.asarray(thresholds, dtype=np.float64)
+    explanations = []
+    for i, column in enumerate(satisfied[order].T):
+        parts = [(ranked[r], ranked[r].response) for r in np.flatnonzero(column)]
+        score = _separate_scores(parts, thresholds) if separate else _total(parts)
+        code = int(decode(np.atleast_2d(np.asarray(score) - thresholds))[0])
+        label = naming.labels[code] if labels is None else labels[i]
+        explanations.append(Explanation(score, label, parts, thresholds, naming))
+    return explanations
+
+
+def explain_rule_pair(a: Explanation, b: Explanation) -> PairExplanation:
+    """Rules that one row satisfies and the other does not, with what each adds to a − b."""
+    covers = [{id(rule): (rule, added) for rule, added in part.parts} for part in (a, b)]
+    terms = [
+        PairTerm(rule.text(), sign * added, float(sign > 0), float(sign < 0))
+        for sign, own, other in ((1.0, covers[0], covers[1]), (-1.0, covers[1], covers[0]))
+        for key, (rule, added) in own.items()
+        if key not in other
+    ]
+    return explanation(float(a.score), float(b.score), terms)
+
+
+def _total(parts: Sequence[tuple[Rule, float]]) -> float:
+    return math.fsum(added for _, added in parts)
+
+
+def _separate_scores(parts: Sequence[tuple[Rule, float]], thresholds: Vector) -> Vector:
+    scores = [
+        _total([part for part in parts if part[0].threshold == k]) for k in range(len(thresholds))
+    ]
+    return np.where(np.isnan(thresholds), np.nan, scores)
+
+
+def _range(words: str) -> str:
+    return f" ({words})" if words not in ("", "never", "always") else ""

@@ -1,0 +1,463 @@
+"""RankRules: readable ensembles of rules for ordered labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._utils.frames import one_row
+from .._utils.warnings import warn_caller
+from ..base.mixins import ThresholdModelMixin
+from ..base.pair_explanations import PairExplanation
+from ..base.rounds import Patience, StagedMixin, take_rows
+from ..base.validation import (
+    OrdinalData,
+    all_or_nothing,
+    class_factors,
+    one_column,
+    validate_inputs,
+    validate_ordinal_fit,
+)
+from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count
+from ..ordinal.labels import Codes
+from ..ordinal.reduction import decode, exceedance_to_probabilities
+from ..ordinal.thresholds import Vector
+from ..solvers.linear.calibration import calibrate_by_exponential
+from ..solvers.rules.losses import RuleLoss
+from ..solvers.rules.rank_rules import boost_rules
+from .columns import as_positions, learn_columns
+from .ensemble import RuleEnsemble, Stage, Watch, beside, carried_on
+from .explanations import explain_rule_pair
+from .problem import check_parameters, learn_levels, make_losses, make_search
+from .pruning import Pruning, kept_rules
+from .view import ReadableRulesMixin
+
+# Of the conditions of the optimum, above which a refit is said not to have converged.
+_LARGEST_VIOLATION = 1e-4
+
+
+def _has_one_score(model: RankRules) -> bool:
+    if model.loss == "binary":
+        raise AttributeError(
+            "RankRules with loss='binary' has a score for every threshold and no latent score; "
+            "use decision_function."
+        )
+    return True
+
+
+class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstimator):
+    """Boosting of rules into one score with thresholds, readable rule by rule.
+
+    A rule is a conjunction of conditions on single inputs, such as "income ≥ 3200 and age ≤ 34",
+    and adds its response to the score of the rows that satisfy it.
+
+    Parameters
+    ----------
+    n_rules : int, default=500
+        Most rules; with ``loss="binary"``, for every threshold.
+    loss : {"rank", "threshold", "binary", "absolute"}, default="rank"
+        What the rules descend: the exponential loss over pairs of rows of different classes
+        (RankRules), which for two classes is a bound of 1 − AUC; the exponential loss at all
+        thresholds (ORDER); the same for every threshold by itself, each with rules of its own,
+        whose probabilities are then reconciled (Ordinal ENDER); or the absolute error of a score
+        that is meant to be the rank (ENDER with absolute error).
+    technique : {"simultaneous", "gradient", "gradient_boosting", "constant_step"}, optional
+        How conditions are judged. They differ in how many rows a rule should cover: "gradient"
+        makes the most general rules, "constant_step" more specific ones the greater `beta`, and
+        "simultaneous" makes specific rules that descend the loss fastest. By default
+        "simultaneous", or "gradient" with the absolute error, which has no simultaneous form.
+    beta : float, default=0.2
+        Length of the step for "constant_step".
+    shrinkage : float, default=0.1
+        ν in (0, 1], a factor of every response; smaller needs more rules and generalises better.
+    subsample : float, default=0.5
+        ζ in (0, 1], share of the rows that the conditions of a rule are sought on, drawn anew for
+        every rule. Responses are always found on all rows.
+    pair_weight : {"per_threshold", "once"}, default="per_threshold"
+        With the rank loss, whether a pair counts once for every threshold between its classes, as
+        in the experiments of [DK09], or once, as in its definitions.
+    max_conditions : int, optional
+        Most conditions of a rule; by default a rule grows while its measure improves. Two cuts of
+        one input count twice and read as one interval.
+    max_bins : int, optional
+        Cut inputs at most between so many bins of about equal weight, 2 to 255, for large data;
+        by default anywhere between two values.
+    nominal : "from_dtype", None, or list of columns, default="from_dtype"
+        Columns whose values are categories without order, to be judged by =, ≠ and membership in
+        sets. By default the columns of a data frame that are categories, text or booleans; ordered
+        categories are cut like numbers. A list gives names or indices; None takes all columns as
+        numbers.
+    n_iter_no_change : int, optional
+        Stop when the error on held-out rows has not fallen for so many rules, and keep the rules up
+        to its least value; by default all rows train. The error is the ranked probability score,
+        which changes with every rule where labels seldom do, or with the absolute loss that loss.
+    validation_fraction : float, default=0.1
+        Share of the rows to hold out.
+    tol : float, default=0.0
+        Least fall of the held-out error that counts.
+    class_weight : "balanced" or dict from label to weight, optional
+    classes : sequence, optional
+        The labels from lowest to highest; by default read from `y`. It may name levels that `y`
+        lacks.
+    n_jobs : int, optional
+        Threads over inputs, as in joblib; results do not depend on it.
+    verbose : int, default=0
+        Above zero, print the loss now and then.
+    random_state : int, RandomState or None, default=None
+        For the rows drawn and held out.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Labels from lowest to highest.
+    rules_ : list of Rule
+        The rules, each body once, in the order in which they were found. A rule has its
+        ``conditions``, ``response``, ``coverage``, ``class_histogram`` and ``importance``.
+    thresholds_ : ndarray of shape (K−1,)
+        On the scale of the score, ascending; −∞ or +∞ next to classes without rows. Not with
+        ``loss="binary"``.
+    loss_ : ndarray of shape (M,)
+        Mean loss after every round, over pairs or rows; it never rises. With "binary", the mean
+        over thresholds.
+    coverages_ : ndarray of shape (M,)
+        Share of the weight of the training rows that the rule of each round covers; with "binary",
+        (M, K−1), and NaN where a threshold has no rules left to find.
+    feature_importances_ : ndarray of shape (d,)
+        Importance of the rules that use each input, shared equally among the inputs of a rule;
+        they sum to one.
+    validation_costs_ : ndarray
+        Error on the held-out rows after every rule that was tried; only with `n_iter_no_change`.
+
+    Notes
+    -----
+    The score is f(x) = Σ_m ν·α_m·Φ_m(x) with Φ_m(x) = 1 where x satisfies the conditions of rule m.
+    The rank loss is
+
+        R(f) = Σ_{y_i > y_j} m(y_i, y_j)·s_i·s_j·exp(−(f(x_i) − f(x_j))),
+
+    with m = y_i − y_j or 1. Given Φ, only the pairs that Φ splits change: with W_> the weight of
+    those whose higher row it covers and W_< that of the others, R is least for α = ½ ln(W_>/W_<). Φ
+    is grown greedily, see ``echelon.solvers.rules.search`` for the measures, and a rule is found in
+    time linear in the rows, O(K) for each, although the loss has a term for every pair. Thresholds
+    minimise the exponential threshold loss for the final score in closed form, see
+    ``echelon.solvers.rules.losses``. [DK09] misprints the signs of the measures, the thresholds and
+    the way pairs are counted.
+
+    Probabilities are the link of the exponential loss, P(y > k) = 1/(1 + exp(−2(f − θ_k))), which
+    grows too sure of itself over many rules on few rows; with the absolute error f is first scaled
+    to the least exponential threshold loss on the training rows.
+
+    References
+    ----------
+    K. Dembczyński and W. Kotłowski, Decision Rule-based Algorithm for Ordinal Classification based
+    on Rank Loss Minimization, 2009, [DK09].
+
+    Examples
+    --------
+    >>> from echelon import RankRules
+    >>> from echelon.datasets import load_esl
+    >>> X, y = load_esl(return_X_y=True)
+    >>> model = RankRules(100, random_state=0).fit(X, y)
+    >>> bool((model.loss_[1:] <= model.loss_[:-1]).all())
+    True
+    """
+
+    _most_rounds = "n_rules"
+    _step_factor = "shrinkage"
+
+    def __init__(
+        self,
+        n_rules: int = 500,
+        *,
+        loss: str = "rank",
+        technique: str | None = None,
+        beta: float = 0.2,
+        shrinkage: float = 0.1,
+        subsample: float = 0.5,
+        pair_weight: str = "per_threshold",
+        max_conditions: int | None = None,
+        max_bins: int | None = None,
+        nominal: Any = "from_dtype",
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        tol: float = 0.0,
+        class_weight: Any = None,
+        classes: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.n_rules = n_rules
+        self.loss = loss
+        self.technique = technique
+        self.beta = beta
+        self.shrinkage = shrinkage
+        self.subsample = subsample
+        self.pair_weight = pair_weight
+        self.max_conditions = max_conditions
+        self.max_bins = max_bins
+        self.nominal = nominal
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.tol = tol
+        self.class_weight = class_weight
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RankRules:
+        """Boost rules.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+            May have missing values, which satisfy no condition.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            A pair weighs the product of the weights of its rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_rounds()
+        check_parameters(self)
+        self._columns = learn_columns(X, self.nominal)
+        data = validate_ordinal_fit(self, as_positions(X, self._columns), y, sample_weight)
+        rng = check_random_state(self.random_state)
+        rows, held = self._hold_out(data, rng)
+        train = take_rows(data, rows)
+        self._levels = learn_levels(self, train)
+        self._store_scale(data)
+        losses = make_losses(self, train, self._levels.observed)
+        starts = [loss.thresholds for loss in losses]
+        watch = None
+        if held is not None:
+            patience = Patience(self.n_iter_no_change, self.tol)
+            absolute = self.loss == "absolute"
+            watch = Watch(take_rows(data, held), starts, self._levels, patience, absolute=absolute)
+        stages = self._boost(losses, train, watch, rng)
+        vars(self).pop("pruning_", None)
+        rounds = list(zip(*stages, strict=True)) if stages else [()] * len(starts)
+        self._keep(rounds, starts, train)
+        return self
+
+    def _boost(
+        self,
+        losses: list[RuleLoss],
+        data: OrdinalData,
+        watch: Watch | None,
+        rng: np.random.RandomState,
+    ) -> list[Stage]:
+        search = make_search(self, data, self._columns)
+        classes = data.codes.astype(np.int32)
+        runs = [
+            boost_rules(
+                loss,
+                search,
+                classes=classes,
+                n_classes=data.n_classes,
+                weights=data.sample_weight,
+                n_rules=self.n_rules,
+                shrinkage=self.shrinkage,
+                subsample=self.subsample,
+                rng=np.random.default_rng(rng.randint(LARGEST_SEED)),
+            )
+            for loss in losses
+        ]
+        stages: list[Stage] = []
+        for stage in zip_longest(*runs):
+            stages.append(stage)
+            self._report(len(stages), f"loss {np.mean([loss.value for loss in losses]):.6g}")
+            if watch is not None and watch.is_over(stage):
+                break
+        if watch is None:
+            vars(self).pop("validation_costs_", None)
+            return stages
+        self.validation_costs_ = np.array(watch.patience.costs)
+        return stages[: watch.patience.best + 1]
+
+    def _keep(self, rounds: Sequence[Stage], starts: Sequence[Vector], data: OrdinalData) -> None:
+        mass = np.bincount(data.codes, data.sample_weight, data.n_classes)
+        self._ensembles = [
+            RuleEnsemble.of(found, start, mass) for found, start in zip(rounds, starts, strict=True)
+        ]
+        self.loss_ = carried_on([part.losses for part in self._ensembles]).mean(axis=1)
+        covered = beside([part.class_shares.sum(axis=1) for part in self._ensembles])
+        self.coverages_ = covered[:, 0] if self._levels.joint else covered
+        vars(self).pop("thresholds_", None)
+        self._calibration = None
+        if self._levels.joint:
+            self.thresholds_ = self._levels.thresholds(self._ensembles[0].thresholds)
+        if self.loss == "absolute":
+            scores = self._ensembles[0].table(data.X)
+            self._calibration = calibrate_by_exponential(
+                scores, data.codes, data.n_classes, data.sample_weight
+            )
+        self._name_rules(data)
+
+    def prune(self, n: int, X: Any, y: Any, sample_weight: Any = None) -> RankRules:
+        """A model with few rules, chosen and weighed anew.
+
+        The rules are chosen along the path of an L1 penalty on their responses, and those kept are
+        fitted to the loss without it, but for a slight ridge; the conditions stay as they are.
+
+        Parameters
+        ----------
+        n : int
+            Most rules; with ``loss="binary"``, for every threshold.
+        X : array-like or data frame of shape (n, d)
+            Rows to choose by, such as those of ``fit``.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        pruned : RankRules
+            A copy with fewer rules, the most important first; ``pruning_`` tells what was lost.
+
+        Examples
+        --------
+        >>> from echelon import RankRules
+        >>> from echelon.datasets import load_esl
+        >>> X, y = load_esl(return_X_y=True)
+        >>> few = RankRules(200, random_state=0).fit(X, y).prune(12, X, y)
+        >>> len(few.rules_)
+        12
+        >>> print(few.pruning_)  # doctest: +ELLIPSIS
+        12 of ... rules; mean absolute error ... with all and ... with those kept.
+        """
+        require_count("n", n)
+        data = self._read_again(X, y, sample_weight)
+        # Rows held out at ``fit`` may have brought levels that no row trained.
+        levels = learn_levels(self, data) if self._levels.joint else self._levels
+        losses = make_losses(self, data, levels.observed)
+        parts = [
+            kept_rules(part, loss, n, data)
+            for part, loss in zip(self._ensembles, losses, strict=True)
+        ]
+        pruned = copy(self)
+        pruned._levels = levels
+        pruned._keep([part.rounds for part in parts], [part.start for part in parts], data)
+        pruned.pruning_ = report = Pruning(
+            len(self.rules_),
+            len(pruned.rules_),
+            -self.score(X, y, sample_weight),
+            -pruned.score(X, y, sample_weight),
+            max(part.violation for part in parts),
+            max(part.selection_violation for part in parts),
+        )
+        if report.violation > _LARGEST_VIOLATION:
+            warn_caller(
+                f"The refit of the rules stopped at a violation of {report.violation:.1g} of the "
+                "conditions of its optimum; weights that differ by many orders can cause this.",
+                ConvergenceWarning,
+            )
+        return pruned
+
+    def _read_again(self, X: Any, y: Any, sample_weight: Any) -> OrdinalData:
+        """Rows of positive weight, with all levels that the model was fitted to."""
+        X = self._positions(X)
+        codes = self._scale.encode(one_column(y))
+        check_consistent_length(X, codes)
+        weights = check_weights(sample_weight, len(codes))
+        if self.class_weight is not None:
+            weights = weights * class_factors(self.class_weight, codes, self._scale, weights)[codes]
+        data = take_rows(OrdinalData(X, codes, self._scale, weights), np.flatnonzero(weights))
+        lacking = np.setdiff1d(self._levels.observed, data.codes)
+        if len(lacking) and self.loss != "absolute":
+            raise ValueError(
+                f"y must have every class that the model was fitted to; it lacks "
+                f"{self.classes_[lacking].tolist()[0]!r}."
+            )
+        return data
+
+    def _positions(self, X: Any) -> npt.NDArray[np.float64]:
+        check_is_fitted(self)
+        return validate_inputs(self, as_positions(X, self._columns))
+
+    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
+        return self._ensembles[0].table(self._positions(X))
+
+    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+        if self._levels.joint:
+            return super()._margins(X)
+        X = self._positions(X)
+        return self._levels.margins(np.hstack([part.margins(X) for part in self._ensembles]))
+
+    @available_if(_has_one_score)
+    def predict_latent(self, X: Any) -> npt.NDArray[np.float64]:
+        """Score f(x), on the scale of ``thresholds_``; not with ``loss="binary"``.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+
+        Returns
+        -------
+        scores : ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        return self._latent(X)
+
+    @available_if(_has_one_score)
+    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+        """Why one row has a greater score than another: the rules that only one of them satisfies.
+
+        Not with ``loss="binary"``.
+
+        Parameters
+        ----------
+        a, b : data frame or array-like of shape (1, d), or of shape (d,)
+            The rows to compare.
+
+        Returns
+        -------
+        explanation : PairExplanation
+            Its terms sum to score(a) − score(b); ``print`` writes them as a table.
+        """
+        first, second = (self.explain(one_row(row))[0] for row in (a, b))
+        return explain_rule_pair(first, second)
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Class probabilities, a column per class from lowest to highest.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, K)
+            Rows sum to one and nothing is negative.
+        """
+        check_is_fitted(self)
+        if self._calibration is None:
+            return exceedance_to_probabilities(expit(2.0 * self._margins(X)))
+        slope, thresholds = self._calibration
+        return exceedance_to_probabilities(expit(slope * self._latent(X)[:, None] - thresholds))
+
+    def _staged_codes(self, X: Any) -> Iterator[Codes]:
+        X = self._positions(X)
+        last = [np.tile(-part.start, (len(X), 1)) for part in self._ensembles]
+        for stage in zip_longest(*(part.staged_margins(X) for part in self._ensembles)):
+            last = [new if new is not None else old for new, old in zip(stage, last, strict=True)]
+            yield decode(self._levels.margins(np.hstack(last)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,1 @@
+"""Boosting of ordinal learners, and the stumps and trees that it boosts."""

@@ -1,0 +1,140 @@
+"""Inputs as codes of bins, one row of codes per feature: what stumps, trees and rules search.
+
+A feature with edges e_0 < e_1 < … has one bin more than edges, and x has the code
+#{m : x > e_m}. In exact mode there is a bin per distinct value and every edge is a midpoint, so
+a search over edges is a search over all ways to cut the feature. In binned mode there are at most
+255 bins of about equal weight. A missing value (NaN) has the code after the last. Codes take a
+byte where no feature has more than 255 bins, else four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ordinal.thresholds import Vector, midpoints
+
+BinCodes = npt.NDArray[np.uint8] | npt.NDArray[np.int32]
+
+MOST_BINS = 255
+
+
+@dataclass(frozen=True)
+class BinnedInputs:
+    """Codes of all rows and what they mean.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8 or int32, shape (d, n)
+        ``codes[j, i]`` is the number of edges of feature j below x_ij, or ``n_bins[j]`` if x_ij is
+        missing.
+    edges : tuple of d ascending vectors
+        ``x > edge`` is exact for every value that was seen.
+    """
+
+    codes: BinCodes
+    edges: tuple[Vector, ...]
+
+    @cached_property
+    def n_bins(self) -> npt.NDArray[np.intp]:
+        """Number of bins of each feature, without the one for missing values."""
+        return np.array([len(edges) + 1 for edges in self.edges], dtype=np.intp)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and features."""
+        return self.codes.shape[1], self.codes.shape[0]
+
+
+def bin_inputs(
+    X: npt.NDArray[np.float64],
+    max_bins: int | None = None,
+    weights: Vector | None = None,
+    n_categories: Sequence[int] | None = None,
+) -> BinnedInputs:
+    """Codes and edges of the columns of X.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Missing values as NaN.
+    max_bins : int, optional
+        Most bins of a feature, 2 to 255; without it a bin per distinct value.
+    weights : ndarray of shape (n,), optional
+        The bins of a feature with more distinct values than `max_bins` have about equal weight;
+        rows without weight make no bins.
+    n_categories : sequence of d int, optional
+        For a column that holds positions of categories, their number: such a column has a bin for
+        each of them and one for others; 0 for a column of numbers.
+
+    Examples
+    --------
+    >>> bins = bin_inputs(np.array([[1.0], [3.0], [np.nan], [1.0]]))
+    >>> bins.edges
+    (array([2.]),)
+    >>> bins.codes
+    array([[0, 1, 2, 0]], dtype=uint8)
+    """
+    kept = None if weights is None or weights.all() else np.flatnonzero(weights)
+    edges: list[Vector] = []
+    for j, column in enumerate(X.T):
+        if n_categories is not None and n_categories[j]:
+            edges.append(np.arange(n_categories[j], dtype=np.float64) + 0.5)
+            continue
+        seen = column if kept is None else column[kept]
+        heavy = weights if kept is None or weights is None else weights[kept]
+        edges.append(_edges(seen, heavy, max_bins))
+    return BinnedInputs(code_inputs(X, edges), tuple(edges))
+
+
+def code_inputs(X: npt.NDArray[np.float64], edges: Sequence[Vector]) -> BinCodes:
+    """Codes of rows for given edges, shape (d, n)."""
+    most = max((len(e) for e in edges), default=0) + 1
+    dtype = np.uint8 if most <= MOST_BINS else np.int32
+    codes = np.empty((len(edges), len(X)), dtype=dtype)
+    for j, cuts in enumerate(edges):
+        column = np.ascontiguousarray(X[:, j])
+        codes[j] = np.searchsorted(cuts, column, side="left")
+        missing = np.isnan(column)
+        if missing.any():
+            codes[j, missing] = len(cuts) + 1
+    return codes
+
+
+def check_max_bins(max_bins: int | None) -> int | None:
+    """Return the number of bins if it is one that codes of a byte can hold."""
+    if max_bins is None:
+        return None
+    if isinstance(max_bins, bool) or not 2 <= max_bins <= MOST_BINS or max_bins != int(max_bins):
+        raise ValueError(
+            f"max_bins must be None or an integer from 2 to {MOST_BINS}; found {max_bins!r}."
+        )
+    return int(max_bins)
+
+
+def _edges(column: Vector, weights: Vector | None, max_bins: int | None) -> Vector:
+    present = ~np.isnan(column)
+    if not present.all():
+        column = column[present]
+        weights = None if weights is None else weights[present]
+    if max_bins is None or not len(column):
+        return midpoints(np.unique(column))
+    if weights is None or (weights == weights[0]).all():
+        ranked, mass = np.sort(column), None
+    else:
+        order = np.argsort(column, kind="stable")
+        ranked, mass = column[order], np.cumsum(weights[order])
+    fresh = np.flatnonzero(ranked[1:] != ranked[:-1])
+    middle = midpoints(ranked[np.concatenate([fresh, [len(ranked) - 1]])])
+    if len(middle) < max_bins:
+        return middle
+    # Row fresh[m] is the last one below the m-th midpoint.
+    below = fresh + 1.0 if mass is None else mass[fresh]
+    total = float(len(ranked)) if mass is None else float(mass[-1])
+    targets = total * np.arange(1, max_bins) / max_bins
+    chosen = np.unique(np.minimum(np.searchsorted(below, targets), len(middle) - 1))
+    return np.asarray(middle[chosen])

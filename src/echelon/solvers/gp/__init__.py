@@ -1,0 +1,1 @@
+"""Gaussian processes for ordered labels: priors, likelihoods, evidence, predictions."""

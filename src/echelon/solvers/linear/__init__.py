@@ -1,0 +1,1 @@
+"""Linear models: cumulative links, linear support vectors, the perceptron with thresholds."""

@@ -1,0 +1,248 @@
+"""Newton's method for threshold hinges, and the path of the rounded hinge to the hinge itself.
+
+At a width h the rounded problem is solved by Newton steps with an exact line search. Between
+changes in the set of rows that bend, its solution is linear in h, so the next width starts from
+where that line leads. If that goes badly the path is taken up again with a shorter step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .design import Vector
+from .svor_dual import dual_value
+from .svor_pass import (
+    Evaluation,
+    ThresholdHinges,
+    curvature_product,
+    dual_sums,
+    evaluate,
+    flat_intervals,
+    slopes_along,
+)
+from .svor_step import Solve, Step, direct_solver, iterative_solver, newton_step
+
+Progress = Callable[[int, float, float, float], None]
+
+# Up to so many columns the d×d curvature is formed; beyond it only multiplied.
+DIRECT_COLUMNS = 1000
+# Every row bends in a hinge of this width at the start, where no t exceeds 2.
+_FIRST_WIDTH = 4.0
+_SMALLEST_RATIO = 0.1
+_MOST_STEPS_AT_A_WIDTH = 30
+_MOST_REFUSALS = 12
+_LENGTHS = 4.0 ** np.arange(-16.0, 5.0)
+
+
+@dataclass
+class Point:
+    """An iterate and all that was evaluated there.
+
+    ``h`` is the width of the rounding; rows within ``spread`` of it lend curvature too.
+    """
+
+    w: Vector
+    b: Vector
+    h: float
+    spread: float
+    terms: Evaluation
+
+    @property
+    def value(self) -> float:
+        """The rounded objective."""
+        return 0.5 * float(self.w @ self.w) + self.terms.value
+
+    @property
+    def objective(self) -> float:
+        """The objective itself."""
+        return 0.5 * float(self.w @ self.w) + self.terms.exact
+
+    @property
+    def slope(self) -> tuple[Vector, Vector]:
+        """Slope of the rounded objective by w and by b."""
+        return self.w + self.terms.slope_w, self.terms.slope_b
+
+
+class NewtonPath:
+    """The iteration: Newton steps at a width h, and smaller widths when a width is solved."""
+
+    def __init__(
+        self,
+        loss: ThresholdHinges,
+        mass: Vector,
+        max_iter: int,
+        tol: float,
+        progress: Progress | None,
+    ) -> None:
+        self.loss = loss
+        self.mass = mass
+        self.max_iter = max_iter
+        self.tol = tol
+        self.progress = progress
+        self.full_gram = len(loss.centre) <= DIRECT_COLUMNS
+        self.hinge = bool(np.isfinite(loss.cap))
+        self.accuracy = 1e-2
+        self.anchor: tuple[Point, Solve] | None = None
+        self.ratio = _SMALLEST_RATIO
+        self.steps_here = 0
+        self.bound = 0.0
+        self._best: Point | None = None
+
+    @property
+    def best(self) -> Point:
+        """The point with the lowest objective so far."""
+        assert self._best is not None
+        return self._best
+
+    def run(self, w: Vector, b: Vector) -> int:
+        """Iterate to the goal or to the limit; the number of steps."""
+        point = self.at(w, b, _FIRST_WIDTH if self.hinge else 0.5)
+        n_iter = refusals = 0
+        while True:
+            solve = self.solver(point)
+            step = self.step(solve, point, point.slope)
+            goal, rounding = self.goal(point), point.terms.rounding
+            if self.progress is not None:
+                self.progress(n_iter, point.objective, rounding + step.decrement, point.h)
+            exact = point.spread == 0.0
+            near = exact and rounding + step.decrement <= 0.6 * goal
+            last = n_iter >= self.max_iter or refusals >= _MOST_REFUSALS
+            if near or last:
+                self.raise_bound(point, step)
+                if last or self.best.objective - self.bound <= goal:
+                    # This costs one pass more and comes far nearer to the optimum.
+                    self.at(point.w + step.w, point.b + step.b, point.h)
+                    return n_iter
+                refusals += 1
+            # A gap that the rounding does not explain needs better balance, so more steps here.
+            solved = exact and step.decrement <= 0.3 * max(rounding, goal)
+            if self.hinge and solved and (not near or refusals % 4 == 0):
+                moved: Point | None = self.narrow(point, solve)
+            else:
+                moved = self.search(point, step) or self.retreat()
+            if moved is None:
+                self.raise_bound(point, step)
+                return n_iter
+            self.accuracy = float(np.clip(np.sqrt(step.decrement / goal) * 1e-4, 1e-6, 1e-2))
+            point = moved
+            n_iter += 1
+
+    def settle(self) -> Point:
+        """The best point, with thresholds in the middle of their minimisers if these are many."""
+        best = self.best
+        flat, middle = flat_intervals(self.loss, best.w, best.b, best.h)
+        b = np.where(flat, middle, best.b)
+        if not flat.any() or (np.diff(b) < 0.0).any():
+            return best
+        settled = self.at(best.w, b, best.h)
+        return settled if settled.objective <= best.objective + 0.01 * self.goal(best) else best
+
+    def goal(self, point: Point) -> float:
+        """Largest accepted gap."""
+        return self.tol * (1.0 + abs(point.objective))
+
+    def at(self, w: Vector, b: Vector, h: float, spread: float = 0.0) -> Point:
+        """Evaluate a point, in one pass; the thresholds ascend up to rounding, here exactly."""
+        b = np.maximum.accumulate(b)
+        terms = evaluate(self.loss, w, b, h, spread, full_gram=self.full_gram)
+        point = Point(w, b, h, spread, terms)
+        if self._best is None or point.objective < self._best.objective:
+            self._best = point
+        return point
+
+    def solver(self, point: Point) -> Solve:
+        """Solver of linear systems in the curvature by w."""
+        if self.full_gram:
+            return direct_solver(point.terms.gram)
+        return iterative_solver(
+            lambda V: curvature_product(self.loss, point.w, point.b, point.h, point.spread, V),
+            point.terms.gram,
+            self.accuracy,
+            max_iter=100,
+        )
+
+    def step(
+        self,
+        solve: Solve,
+        point: Point,
+        slope: tuple[Vector, Vector],
+    ) -> Step:
+        """Newton step for a slope, with the curvature of the point."""
+        return newton_step(solve, point.terms.border, point.terms.bend_b, slope, point.b, self.mass)
+
+    def narrow(self, point: Point, solve: Solve) -> Point:
+        """Step along the path of solutions to a smaller width."""
+        enough = 0.15 * self.goal(point) / max(point.terms.rounding, 1e-300)
+        self.ratio = min(0.7, max(self.ratio**2, _SMALLEST_RATIO, enough))
+        self.anchor = point, solve
+        return self.along_path()
+
+    def retreat(self) -> Point | None:
+        """The last solved width again, and a shorter step from there."""
+        self.ratio = float(np.sqrt(self.ratio))
+        return self.along_path() if self.anchor is not None and self.ratio < 0.99 else None
+
+    def along_path(self) -> Point:
+        """The point at ``ratio`` times the anchor's width to which the path leads straight on."""
+        assert self.anchor is not None
+        self.steps_here = 0
+        point, solve = self.anchor
+        share = 1.0 - self.ratio
+        slope_w, slope_b = point.slope
+        slope = slope_w + share * point.terms.drift_w, slope_b + share * point.terms.drift_b
+        step, h = self.step(solve, point, slope), self.ratio * point.h
+        trial = self.at(point.w + step.w, point.b + step.b, h)
+        # The loss of any width lies below the exact one.
+        if trial.value <= point.objective:
+            return trial
+        length = self.best_length(point, step, h)
+        return self.at(point.w + length * step.w, point.b + length * step.b, h, h)
+
+    def search(self, point: Point, step: Step) -> Point | None:
+        """The full step if it falls enough, else the best length on a grid that is refined."""
+        self.steps_here += 1
+        if self.anchor is not None and self.steps_here > _MOST_STEPS_AT_A_WIDTH:
+            return None
+        blur = 1e-14 * max(1.0, abs(point.value))
+        if point.spread == 0.0:
+            trial = self.at(point.w + step.w, point.b + step.b, point.h)
+            if trial.value <= point.value - 2e-4 * step.decrement + blur:
+                return trial
+        length = self.best_length(point, step, point.h)
+        unsolved = step.decrement > 0.3 * max(point.terms.rounding, self.goal(point))
+        spread = point.spread if unsolved else 0.0
+        if self.hinge and length < 0.3:
+            # A short step met kinks that the quadratic model does not know of; let it know more.
+            spread = max(10.0 * point.spread, point.h)
+        moved = self.at(point.w + length * step.w, point.b + length * step.b, point.h, spread)
+        return moved if moved.value < point.value - blur else None
+
+    def best_length(self, point: Point, step: Step, h: float) -> float:
+        """Minimiser of the loss of width h along a step that keeps the order, by two grids."""
+        closing = np.diff(step.b)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(closing < 0.0, -np.diff(point.b) / closing, np.inf)
+        longest = max(1.0, float(room.min(initial=np.inf)))
+        lengths = np.array([0.0, *(length for length in _LENGTHS if length <= longest)])
+        for _ in range(2):
+            slopes = slopes_along(self.loss, (point.w, point.b), (step.w, step.b), h, lengths)
+            slopes += point.w @ step.w + lengths * (step.w @ step.w)
+            up = int(np.argmax(np.append(slopes, 1.0) > 0.0))
+            if up in (0, len(lengths)):
+                return float(lengths[min(up, len(lengths) - 1)])
+            low, high = lengths[up - 1], lengths[up]
+            cut = low + (high - low) * slopes[up - 1] / (slopes[up - 1] - slopes[up])
+            lengths = np.sort(np.append(np.linspace(low, high, 9), cut))
+        return float(cut)
+
+    def raise_bound(self, point: Point, step: Step) -> None:
+        """Bound the minimum by dual points: of the model after the step, and of the point."""
+        still = np.zeros_like(point.w), np.zeros_like(point.b)
+        for move in ((step.w, step.b), still):
+            sums = dual_sums(self.loss, (point.w, point.b), move, point.h)
+            self.bound = max(self.bound, dual_value(sums))
+            if self.best.objective - self.bound <= self.goal(point):
+                return

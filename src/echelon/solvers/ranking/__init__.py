@@ -1,0 +1,1 @@
+"""Rankers: pairs in the primal and the dual, boosting, perceptrons, linear programs."""

@@ -1,0 +1,177 @@
+"""The dual of a ranking support vector machine over listed pairs, [MRT18] (10.10).
+
+With u_p = C·c_p and k_ij the kernel, the dual variables maximise
+
+    Σ α − ½‖Σ α_p (k_winner − k_loser)‖²                 with 0 ≤ α ≤ u     (hinge)
+    Σ α − Σ α²/(4u) − ½‖Σ α_p (k_winner − k_loser)‖²     with 0 ≤ α         (squared hinge).
+
+Steps in one variable at a time keep the scores of all rows, and find out which variables lie
+strictly between their bounds. Newton's step settles those together, up to the first bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from ...pairs.pair_set import ListedPairs
+from .pair_newton import PairSolution, Progress
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+_LARGEST_SYSTEM = 2_000
+_NEWTON_STEPS = 20
+
+
+def solve_pair_dual(
+    gram: Matrix,
+    pairs: ListedPairs,
+    C: float,
+    *,
+    squared: bool,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    progress: Progress | None = None,
+) -> PairSolution:
+    """Maximise to a duality gap of `tol` times the primal objective.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n, n)
+        Kernel matrix.
+    pairs : ListedPairs
+        Pairs of its rows.
+    C : float
+        Weight of the loss.
+    squared : bool
+        Whether the hinge is squared.
+    tol : float
+    max_iter : int
+        Most passes over the pairs.
+    progress : callable, optional
+        Called with the number of passes, the objective, the gap and zero.
+    """
+    dual = _PairDual(gram, pairs, C * pairs.weights, squared)
+    rng = np.random.default_rng(0)
+    n_iter = 0
+    while True:
+        dual.refresh()
+        objective, gap = dual.objective_and_gap()
+        if progress is not None:
+            progress(n_iter, objective, gap, 0.0)
+        if gap <= tol * objective or n_iter >= max_iter:
+            break
+        dual.single_steps(rng)
+        dual.newton_steps()
+        n_iter += 1
+    return PairSolution(
+        coef=dual.coef,
+        scores=dual.scores,
+        gradient=-dual.coef,
+        objective=objective,
+        duality_gap=max(0.0, gap),
+        n_iter=n_iter,
+        converged=gap <= tol * objective,
+    )
+
+
+@dataclass
+class _PairDual:
+    """The variables α, with the coefficients β and the scores K·β that belong to them."""
+
+    gram: Matrix
+    pairs: ListedPairs
+    upper: Vector
+    squared: bool
+
+    def __post_init__(self) -> None:
+        winners, losers = self.pairs.winners, self.pairs.losers
+        diagonal = self.gram.diagonal()
+        bend = diagonal[winners] + diagonal[losers] - 2.0 * self.gram[winners, losers]
+        self.ridge = 0.5 / self.upper if self.squared else np.zeros(len(self.upper))
+        self.bend = np.maximum(0.0, bend) + self.ridge
+        # Of two equal rows the scores cannot differ, and a tiny bend is as good as none.
+        self.bend = np.maximum(self.bend, 1e-14 * max(1.0, float(diagonal.max())))
+        self.limit = np.full(len(self.upper), np.inf) if self.squared else self.upper
+        self.alpha = np.zeros(len(self.upper))
+        self.coef = np.zeros(len(self.gram))
+        self.scores = np.zeros(len(self.gram))
+
+    def refresh(self) -> None:
+        """Coefficients and scores anew from α, so that rounding errors do not add up."""
+        n = len(self.gram)
+        won, lost = (
+            np.bincount(side, self.alpha, n) for side in (self.pairs.winners, self.pairs.losers)
+        )
+        self.coef = np.asarray(won - lost, dtype=np.float64)
+        self.scores = self.gram @ self.coef
+
+    def slack(self) -> Vector:
+        """1 − margin of every pair."""
+        return np.asarray(1.0 - self.scores[self.pairs.winners] + self.scores[self.pairs.losers])
+
+    def rise(self) -> Vector:
+        """Slope of the dual objective in every variable."""
+        return self.slack() - self.ridge * self.alpha
+
+    def objective_and_gap(self) -> tuple[float, float]:
+        """Primal objective of β, and how far the dual one lies below."""
+        half_norm = 0.5 * float(self.coef @ self.scores)
+        t = np.maximum(0.0, self.slack())
+        primal = half_norm + float(self.upper @ (t**2 if self.squared else t))
+        charge = 0.5 * float(self.ridge @ self.alpha**2)
+        return primal, primal - (float(self.alpha.sum()) - charge - half_norm)
+
+    def single_steps(self, rng: np.random.Generator) -> None:
+        """One step in every variable that can rise the objective, in a random order."""
+        rise = self.rise()
+        can = ((rise > 0.0) & (self.alpha < self.limit)) | ((rise < 0.0) & (self.alpha > 0.0))
+        winners, losers = self.pairs.winners, self.pairs.losers
+        for p in rng.permutation(np.flatnonzero(can)):
+            i, j, before = winners[p], losers[p], self.alpha[p]
+            rise_p = 1.0 - self.scores[i] + self.scores[j] - self.ridge[p] * before
+            after = min(max(0.0, before + rise_p / self.bend[p]), self.limit[p])
+            if after != before:
+                self.alpha[p] = after
+                self.scores += (after - before) * (self.gram[i] - self.gram[j])
+
+    def newton_steps(self) -> None:
+        """Newton's step in the variables between their bounds, until none of them is met."""
+        for _ in range(_NEWTON_STEPS):
+            free = np.flatnonzero((self.alpha > 0.0) & (self.alpha < self.limit))
+            if not 0 < len(free) <= _LARGEST_SYSTEM:
+                return
+            self.refresh()
+            rise = self.rise()[free]
+            step = self._newton_step(free, rise)
+            room = np.where(step > 0.0, self.limit[free] - self.alpha[free], self.alpha[free])
+            with np.errstate(divide="ignore", invalid="ignore"):
+                longest = np.where(step != 0.0, room / np.abs(step), np.inf)
+            first = int(np.argmin(longest))
+            length = min(1.0, float(longest[first]))
+            self.alpha[free] = np.clip(self.alpha[free] + length * step, 0.0, self.limit[free])
+            if length == 1.0:
+                return
+            met = free[first]
+            self.alpha[met] = self.limit[met] if step[first] > 0.0 else 0.0
+
+    def _newton_step(self, free: Index, rise: Vector) -> Vector:
+        i, j = self.pairs.winners[free], self.pairs.losers[free]
+        rows = self.gram[i] - self.gram[j]
+        system = rows[:, i] - rows[:, j]
+        diagonal = self.bend[free]
+        # Pairs can depend on each other; the ridge lets the step run along such directions.
+        system[np.diag_indices_from(system)] += self.ridge[free] + 1e-10 * diagonal
+        size = 1.0 / np.sqrt(diagonal)
+        scaled = system * np.multiply.outer(size, size)
+        try:
+            return np.asarray(size * scipy.linalg.solve(scaled, size * rise, assume_a="pos"))
+        except scipy.linalg.LinAlgError:
+            values, vectors = scipy.linalg.eigh(scaled)
+            kept = np.maximum(values, 1e-10 * values[-1])
+            return np.asarray(size * (vectors @ ((vectors.T @ (size * rise)) / kept)))

@@ -1,0 +1,365 @@
+"""Ranking support vector machines [MRT18] (10.9) by Newton's method on the primal.
+
+The problem, over functions f of a space with a norm and pairs (winner, loser) with weights c_p:
+
+    min ½‖f‖² + C Σ_p c_p φ(1 − m_p),   m_p = f(winner) − f(loser),
+
+with φ(t) = max(t, 0) or its square. A step needs a few products of scores and of derivatives with
+the rows, and sums over pairs, which are never listed. The scores along a step are known once it is
+found, so its length is searched exactly without another product.
+
+The squared hinge is solved as it is. The hinge is rounded over a width h, see `pair_hinge`, solved,
+and followed as h → 0. The dual variables
+α_p = C·c_p·φ_h'(1 − m_p) lie in the box of the hinge whatever h, and with v = Σ α_p·(k_winner −
+k_loser) and e_p = α_p·(1 − m_p) for short the duality gap of a point is
+
+    ½‖f − v‖² + Σ_p (C·c_p·φ(1 − m_p) − e_p)                (hinge)
+    ½‖f − v‖²                                               (squared hinge, with α_p = 2C·c_p·t),
+
+where f − v is the gradient of the objective: gaps need no sum beyond those of the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...pairs.losses import pair_loss
+from ...pairs.pair_set import PairSet
+from .pair_hinge import HingeTerms, PairHinge
+from .score_spaces import LinearSpace, ScoreSpace, Vector
+
+Progress = Callable[[int, float, float, float], None]
+
+_FIRST_WIDTH, _NEXT_WIDTH = 1.0, 0.1
+_SMALLEST_RATIO = 0.1
+_LARGEST_RATIO = 0.5
+_MOST_PRODUCTS = 500
+_MOST_TRIALS = 30
+_MOST_STALLS = 3
+# The solution for drawn pairs is as far from that for all, so no nearer to its own is of use.
+_ROUGH = 1e-3
+
+
+@dataclass(frozen=True)
+class PairSolution:
+    """Solution with its certificate.
+
+    ``duality_gap`` bounds how far the objective lies above its minimum, and ½‖f − f*‖² too.
+    ``gradient`` is the derivative of C times the loss in the scores, ``-alpha`` summed by row.
+    """
+
+    coef: Vector
+    scores: Vector
+    gradient: Vector
+    objective: float
+    duality_gap: float
+    n_iter: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class _Point:
+    """An element with its scores, and the objective of width h there."""
+
+    coef: Vector
+    scores: Vector
+    half_norm: float
+    h: float
+    terms: HingeTerms
+    slope: Vector
+    unbalance: float
+
+    @property
+    def value(self) -> float:
+        return self.half_norm + self.terms.value
+
+    @property
+    def objective(self) -> float:
+        return self.half_norm + self.terms.exact
+
+    @property
+    def gap(self) -> float:
+        return self.unbalance + self.terms.excess
+
+
+@dataclass(frozen=True)
+class _Step:
+    coef: Vector
+    scores: Vector
+    descent: float
+    square: float
+
+
+def solve_pairs(
+    space: ScoreSpace,
+    pairs: PairSet,
+    C: float,
+    *,
+    squared: bool,
+    start: Vector | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    progress: Progress | None = None,
+) -> PairSolution:
+    """Minimise to a duality gap of `tol` times the objective.
+
+    Parameters
+    ----------
+    space : ScoreSpace
+    pairs : PairSet
+        At least one pair, over the rows of the space.
+    C : float
+        Weight of the loss.
+    squared : bool
+        Whether the hinge is squared.
+    start : ndarray, optional
+        Coefficients to start from; zeros by default.
+    tol : float
+    max_iter : int
+        Most Newton steps.
+    progress : callable, optional
+        Called with the number of steps, the objective, the gap and the width h.
+    """
+    newton = _Newton(space, PairHinge(pairs, C, squared), tol, max_iter, progress)
+    n_iter = newton.run(np.zeros(space.size) if start is None else start)
+    best = newton.best
+    gap = max(0.0, best.objective - newton.bound)
+    return PairSolution(
+        coef=best.coef,
+        scores=best.scores,
+        gradient=best.terms.gradient,
+        objective=best.objective,
+        duality_gap=gap,
+        n_iter=n_iter,
+        converged=gap <= tol * best.objective,
+    )
+
+
+def solve_linear_pairs(
+    X: Any, pairs: PairSet, C: float, *, start: Vector | None = None, **settings: Any
+) -> PairSolution:
+    """Minimise over linear scores of rows, from the solution for drawn pairs where rows are many.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+    pairs : PairSet
+    C : float
+    start : ndarray of shape (d,), optional
+    **settings
+        As for `solve_pairs`.
+    """
+    space = LinearSpace(X, pairs)
+    n_drawn = space.differences.shape[0]
+    if start is None and X.shape[0] >= 2 * n_drawn and n_drawn >= 10 * space.size:
+        zero = np.zeros((1, space.size))
+        if sp.issparse(X):
+            rows = sp.vstack([space.differences, zero], format="csr")
+        else:
+            rows = np.vstack([space.differences, zero])
+        against_zero = np.column_stack([np.arange(n_drawn), np.full(n_drawn, n_drawn)])
+        drawn = PairSet.from_pairs(against_zero, n_drawn + 1)
+        weight = C * pairs.total_weight / n_drawn
+        rough = {"tol": _ROUGH, "squared": settings["squared"]}
+        start = solve_pairs(LinearSpace(rows, drawn), drawn, weight, **rough).coef
+    return solve_pairs(space, pairs, C, start=start, **settings)
+
+
+def without_idle_rows(
+    space: ScoreSpace,
+    pairs: PairSet,
+    C: float,
+    solution: PairSolution,
+    *,
+    squared: bool,
+    tol: float,
+) -> PairSolution:
+    """The solution less coefficients of rows in no pair that bears on it, if it is as good.
+
+    For spaces with a coefficient for each row. At the optimum coefficients are those of the dual,
+    and near it either these will do or the others with zeros put in.
+    """
+    loss = pair_loss("squared_hinge" if squared else "hinge", pairs)
+    bound = solution.objective - solution.duality_gap
+    for coef in (-solution.gradient, np.where(solution.gradient != 0.0, solution.coef, 0.0)):
+        scores = space.scores(coef)
+        objective = 0.5 * space.product(coef, coef, scores) + C * loss.at(scores).value
+        gap = max(0.0, objective - bound)
+        if gap <= max(tol * objective, solution.duality_gap):
+            return replace(solution, coef=coef, scores=scores, objective=objective, duality_gap=gap)
+    return solution
+
+
+class _Newton:
+    """The iteration: Newton steps at a width h, and smaller widths when a width is solved."""
+
+    best: _Point
+
+    def __init__(
+        self,
+        space: ScoreSpace,
+        loss: PairHinge,
+        tol: float,
+        max_iter: int,
+        progress: Progress | None,
+    ) -> None:
+        self.space = space
+        self.loss = loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.progress = progress
+        self.bound = -np.inf
+        self.first_unbalance = np.inf
+
+    def run(self, coef: Vector) -> int:
+        """Iterate to the goal or to the limit; the number of steps."""
+        scores = self.space.scores(coef)
+        half_norm = 0.5 * self.space.product(coef, coef, scores)
+        # A start that is none needs a wide hinge, in which all pairs bend.
+        h = _FIRST_WIDTH if half_norm == 0.0 else _NEXT_WIDTH
+        point = self.keep(coef, scores, half_norm, h)
+        self.first_unbalance = max(point.unbalance, 1e-300)
+        n_iter = stalls = 0
+        while True:
+            if self.progress is not None:
+                self.progress(n_iter, self.best.objective, self.gap(), point.h)
+            if n_iter >= self.max_iter or stalls >= _MOST_STALLS:
+                return n_iter
+            if self.is_done(point, n_iter):
+                return n_iter
+            if n_iter > 0 and self.is_solved(point):
+                point = self.narrow(point)
+            moved = self.search(point, self.step(point))
+            n_iter += 1
+            # Rounding errors end the descent before the goal, if it is very near.
+            stalls = stalls + 1 if moved.gap >= point.gap and moved.value >= point.value else 0
+            point = moved
+
+    def gap(self) -> float:
+        return self.best.objective - self.bound
+
+    def goal(self, point: _Point) -> float:
+        return self.tol * point.objective
+
+    def is_done(self, point: _Point, n_iter: int) -> bool:
+        """Whether the goal is met; small coefficients must be right too, which the gap hardly sees.
+
+        So one step is always taken, and more if the slope is not small beside the coefficients.
+        """
+        right = point.unbalance <= 1e-4 * point.half_norm
+        return n_iter > 0 and right and self.gap() <= self.goal(point)
+
+    def is_solved(self, point: _Point) -> bool:
+        """Whether the width is, so that what is left of the gap comes from rounding."""
+        if self.loss.squared or self.gap() <= self.goal(point):
+            return False
+        return point.unbalance <= max(0.5 * self.goal(point), 0.1 * point.terms.excess)
+
+    def keep(self, coef: Vector, scores: Vector, half_norm: float, h: float) -> _Point:
+        """Evaluate a point, and remember it if it is the best."""
+        return self.finish(coef, scores, half_norm, h, self.loss.at(scores, h))
+
+    def finish(
+        self, coef: Vector, scores: Vector, half_norm: float, h: float, terms: HingeTerms
+    ) -> _Point:
+        slope = coef + self.space.pull(terms.gradient)
+        unbalance = 0.5 * self.space.product(slope, slope, None)
+        point = _Point(coef, scores, half_norm, h, terms, slope, unbalance)
+        self.bound = max(self.bound, point.objective - point.gap)
+        if not hasattr(self, "best") or point.objective <= self.best.objective:
+            self.best = point
+        return point
+
+    def narrow(self, point: _Point) -> _Point:
+        """The same element under a smaller width; the gap falls with the square of it."""
+        ratio = np.sqrt(0.3 * self.goal(point) / max(point.terms.excess, 1e-300))
+        h = point.h * float(np.clip(ratio, _SMALLEST_RATIO, _LARGEST_RATIO))
+        return self.keep(point.coef, point.scores, point.half_norm, h)
+
+    def step(self, point: _Point) -> _Step:
+        """Newton's step by preconditioned conjugate gradients in the norm of the space."""
+        space, terms = self.space, point.terms
+        width = np.inf if self.loss.squared else point.h
+        precondition = space.preconditioner(terms.total_curvature(), point.scores, width)
+        r = -point.slope
+        z, image, size = precondition(r)
+        first = size
+        p, p_scores = z, space.scores(z) if image is None else image
+        coef, scores = np.zeros_like(p), np.zeros_like(p_scores)
+        # The nearer the optimum, the more digits of the step are right.
+        accuracy = float(np.clip(point.unbalance / self.first_unbalance, 1e-8, 1e-2))
+        enough = max(1e-2 * self.goal(point), accuracy * point.unbalance)
+        for _ in range(_MOST_PRODUCTS):
+            q = p + space.pull(terms.curvature(p_scores))
+            bend = space.product(q, p, p_scores)
+            if bend <= 0.0 or size <= 0.0:
+                break
+            length = size / bend
+            coef, scores = coef + length * p, scores + length * p_scores
+            r = r - length * q
+            z, image, after = precondition(r)
+            if after <= accuracy * first and 0.5 * space.product(r, r, image) <= enough:
+                break
+            if after <= 1e-16 * first:
+                break
+            ratio, size = after / size, after
+            p = z + ratio * p
+            p_scores = (space.scores(z) if image is None else image) + ratio * p_scores
+        descent = -space.product(point.slope, coef, scores)
+        return _Step(coef, scores, descent, space.product(coef, coef, scores))
+
+    def search(self, point: _Point, step: _Step) -> _Point:
+        """The full step if the objective falls enough, else the least value along the step."""
+        along = self.space.product(point.coef, step.coef, step.scores)
+
+        def at(length: float) -> tuple[HingeTerms, float]:
+            terms = self.loss.at(point.scores + length * step.scores, point.h)
+            return terms, along + length * step.square + float(terms.gradient @ step.scores)
+
+        def half_norm(length: float) -> float:
+            return point.half_norm + length * along + 0.5 * length**2 * step.square
+
+        length = 1.0
+        terms, slope = at(length)
+        blur = 1e-13 * abs(point.value)
+        fallen = half_norm(1.0) + terms.value <= point.value - 1e-3 * step.descent + blur
+        if not fallen or abs(slope) > 0.9 * step.descent:
+            length, terms = _least(at, step.descent, terms, slope)
+        return self.finish(
+            point.coef + length * step.coef,
+            point.scores + length * step.scores,
+            max(0.0, half_norm(length)),
+            point.h,
+            terms,
+        )
+
+
+def _least(
+    at: Callable[[float], tuple[HingeTerms, float]], descent: float, terms: HingeTerms, slope: float
+) -> tuple[float, HingeTerms]:
+    """Length where the slope along a step is small, between bounds that enclose its zero."""
+    low, low_slope = 0.0, -descent
+    high, high_slope = 1.0, slope
+    trials = 0
+    while high_slope < -0.1 * descent and trials < _MOST_TRIALS:
+        low, low_slope = high, high_slope
+        high = 2.0 * high
+        terms, high_slope = at(high)
+        trials += 1
+    length, slope = high, high_slope
+    while abs(slope) > 0.1 * descent and trials < _MOST_TRIALS:
+        # Where the straight line between the ends leads, but not too near to either.
+        cut = low_slope / (low_slope - high_slope)
+        length = low + float(np.clip(cut, 0.1, 0.9)) * (high - low)
+        terms, slope = at(length)
+        if slope < 0.0:
+            low, low_slope = length, slope
+        else:
+            high, high_slope = length, slope
+        trials += 1
+    return length, terms

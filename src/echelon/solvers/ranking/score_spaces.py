@@ -1,0 +1,189 @@
+"""Where scores come from, as a solver sees them: linear functions of rows, or sums of kernels.
+
+A solver for losses of scores needs little of a model: the scores of an element (coefficients of
+inputs, or of kernel rows), the element that stands for a derivative in the scores, and a norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ...kernels import Kernel, Precomputed
+from ...kernels.cache import apply_kernel
+from ...pairs.pair_set import PairSet
+from ..linear.svor_step import direct_solver
+from .pair_draws import draw_pairs
+
+Vector = npt.NDArray[np.float64]
+# From an element r to the preconditioned z, the scores of z where they are at hand, and ⟨r, z⟩.
+Precondition = Callable[[Vector], tuple[Vector, Vector | None, float]]
+
+# Up to so many columns the curvature of drawn pairs is factored; beyond it only its diagonal.
+_FACTORED_COLUMNS = 200
+_DRAWN_PER_COLUMN = 400
+_FEWEST_DRAWN, _MOST_DRAWN = 2_000, 20_000
+_FACTORED_PER_COLUMN = 100
+_FEWEST_BENT_PER_COLUMN = 3
+
+
+class ScoreSpace(Protocol):
+    """A space of score functions on the training rows, with its norm."""
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients of an element."""
+        ...
+
+    def scores(self, element: Vector) -> Vector:
+        """Scores of all rows."""
+        ...
+
+    def pull(self, gradient: Vector) -> Vector:
+        """The element whose product with any other is the derivative along that one's scores."""
+        ...
+
+    def product(self, a: Vector, b: Vector, scores_b: Vector | None) -> float:
+        """Inner product of two elements; the scores of the second are given if they are known."""
+        ...
+
+    def preconditioner(self, weight: float, scores: Vector, width: float) -> Precondition:
+        """Approximate inverse of the curvature of a pair loss.
+
+        Parameters
+        ----------
+        weight : float
+            Total curvature over all pairs.
+        scores : ndarray of shape (n,)
+        width : float
+            Pairs bend the loss whose margin lies between 1 − width and 1.
+        """
+        ...
+
+
+class LinearSpace:
+    """Scores X·w with the norm ‖w‖, for dense or CSR rows, which are not copied.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, d)
+    pairs : PairSet
+        Some pairs are drawn by their weights and stand for all: their curvature preconditions, and
+        their solution is a start. So the draw changes no solution.
+
+    Attributes
+    ----------
+    differences : ndarray or CSR matrix of shape (m, d)
+        Winner less loser of the drawn pairs.
+    """
+
+    def __init__(self, X: Any, pairs: PairSet) -> None:
+        self._X = X
+        self.size = int(X.shape[1])
+        count = np.clip(_DRAWN_PER_COLUMN * self.size, _FEWEST_DRAWN, _MOST_DRAWN)
+        count = min(count, max(_FEWEST_DRAWN, X.shape[0] // 4))
+        winners, losers = draw_pairs(pairs, int(count), np.random.default_rng(0))
+        self.differences = X[winners] - X[losers]
+        # A draw may have an order, so a part of it is taken in strides.
+        stride = slice(None, None, max(1, int(count) // (_FACTORED_PER_COLUMN * self.size)))
+        self._winners, self._losers = winners[stride], losers[stride]
+        self._few_differences = self.differences[stride]
+
+    def scores(self, element: Vector) -> Vector:
+        """X·w."""
+        return np.asarray(self._X @ element)
+
+    def pull(self, gradient: Vector) -> Vector:
+        """Xᵀg."""
+        return np.asarray(self._X.T @ gradient)
+
+    def product(self, a: Vector, b: Vector, scores_b: Vector | None) -> float:
+        """Inner product of coefficients."""
+        return float(a @ b)
+
+    def preconditioner(self, weight: float, scores: Vector, width: float) -> Precondition:
+        """Inverse of I + weight·(mean of δδᵀ over drawn pairs that bend), or of its diagonal."""
+        slack = 1.0 - (scores[self._winners] - scores[self._losers])
+        outside = np.maximum(0.0, np.maximum(-slack, slack - width))
+        few = min(len(slack), _FEWEST_BENT_PER_COLUMN * self.size)
+        # Where next to no drawn pair bends, those do that are nearest to it.
+        limit = np.partition(outside, few - 1)[few - 1]
+        bent = self._few_differences[np.flatnonzero(outside <= limit)]
+        scale = weight / bent.shape[0]
+        if self.size <= _FACTORED_COLUMNS:
+            rows = bent.toarray() if sp.issparse(bent) else bent
+            solve = direct_solver(scale * (rows.T @ rows))
+        else:
+            squares = bent.multiply(bent) if sp.issparse(bent) else bent**2
+            solve = _diagonal_solver(1.0 + scale * np.asarray(squares.sum(axis=0)).ravel())
+
+        def precondition(r: Vector) -> tuple[Vector, Vector | None, float]:
+            z = solve(r)
+            return z, None, float(r @ z)
+
+        return precondition
+
+
+class KernelSpace:
+    """Scores K·β with the norm of the kernel's Hilbert space, √(βᵀKβ).
+
+    Parameters
+    ----------
+    times : callable
+        Product of K with a vector.
+    diagonal : ndarray of shape (n,)
+        Of K.
+    """
+
+    def __init__(self, times: Callable[[Vector], Vector], diagonal: Vector) -> None:
+        self._times = times
+        self.size = len(diagonal)
+        self._largest = float(np.abs(diagonal).max(initial=0.0))
+
+    def scores(self, element: Vector) -> Vector:
+        """K·β."""
+        return self._times(element)
+
+    def pull(self, gradient: Vector) -> Vector:
+        """The gradient itself: ⟨g, β⟩ = gᵀKβ."""
+        return gradient
+
+    def product(self, a: Vector, b: Vector, scores_b: Vector | None) -> float:
+        """aᵀKb."""
+        return float(a @ (self.scores(b) if scores_b is None else scores_b))
+
+    def preconditioner(self, weight: float, scores: Vector, width: float) -> Precondition:
+        """The identity: in this norm the curvature differs from it by few large directions."""
+
+        def precondition(r: Vector) -> tuple[Vector, Vector | None, float]:
+            image = self.scores(r)
+            size = float(r @ image)
+            if size < -1e-8 * self._largest * float(r @ r):
+                raise ValueError(
+                    "kernel must have no negative eigenvalues; found a function of negative norm."
+                )
+            return r, image, max(0.0, size)
+
+        return precondition
+
+
+def _diagonal_solver(diagonal: Vector) -> Callable[[Vector], Vector]:
+    return lambda r: np.asarray(r / diagonal)
+
+
+def kernel_space(kernel: Kernel, X: Any, cache_size: float) -> KernelSpace:
+    """Products with the kernel matrix, held if it fits into so many megabytes."""
+    n = X.shape[0]
+    if 8.0 * n * n <= 1e6 * cache_size or isinstance(kernel, Precomputed):
+        gram = kernel.block(X)
+        return KernelSpace(lambda coef: np.asarray(gram @ coef), gram.diagonal())
+
+    def times(coef: Vector) -> Vector:
+        used = np.flatnonzero(coef)
+        return apply_kernel(kernel, X, X[used], coef[used])
+
+    return KernelSpace(times, kernel.diagonal(X))

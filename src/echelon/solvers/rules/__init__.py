@@ -1,0 +1,1 @@
+"""Rules: their search, their losses, ensembles of them and fewer of them."""

@@ -1,0 +1,368 @@
+"""Support vector machines for ordered labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._utils.warnings import warn_caller
+from ..base.folds import deal_folds
+from ..base.kernel_machine import KernelMachineMixin
+from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
+from ..base.validation import OrdinalData, all_or_nothing, validate_inputs
+from ..ordinal.arrays import finite_vector
+from ..ordinal.labels import Codes
+from ..ordinal.likelihoods import class_probabilities, get_link
+from ..ordinal.reduction import decode
+from ..ordinal.thresholds import margins
+from ..solvers.linear.calibration import calibrate
+from ..solvers.svor.dual import ThresholdDual
+from ..solvers.svor.smo import DualSolution, scaled_start, solve_threshold_dual
+from .many_weights import SignedMachines
+from .problem import Task, all_thresholds, build_dual, read_task
+
+Matrix = npt.NDArray[np.float64]
+
+_CALIBRATION_FOLDS = 5
+
+
+def _gives_probabilities(model: Any) -> bool:
+    if not model.probability:
+        raise AttributeError("predict_proba needs probability=True at fit.")
+    return True
+
+
+class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
+    """Support vector ordinal regression: one kernel machine, K−1 thresholds [CK07].
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the errors against the smoothness of the latent score.
+    constraints : {"implicit", "explicit", "none"}, default="implicit"
+        "implicit" counts the error of every example at every threshold, so thresholds ascend by
+        themselves and the absolute error of ranks is bounded; "explicit" counts it at the two
+        thresholds next to the example's class and keeps the thresholds in order by constraints;
+        "none" leaves these out, as Shashua and Levin did, and thresholds may cross: it is there
+        for comparison.
+    kernel : str, callable or Kernel, default="rbf"
+        "rbf" (or "gaussian"), "linear", "poly" (or "polynomial"), "sigmoid", "pearson" (which
+        takes missing entries), "precomputed", a function of X and Y that gives their kernel
+        matrix, or an object of ``echelon.kernels``.
+    gamma : {"scale", "auto"}, float or array-like of shape (d,), default="scale"
+        γ of the Gaussian exp(−γ‖x − x′‖²), one for all features or one for each, and of the
+        polynomial and sigmoid kernels. "scale" is 1 / (d·v) with v the variance of all entries of
+        X, each row counted by its weight; "auto" is 1 / d.
+    kappa : float, optional
+        κ of [CK07] (27), another way to give γ = κ/2 for the Gaussian kernel.
+    degree : int, default=3
+        Of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant of the polynomial and sigmoid kernels.
+    cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
+        V-shaped cost that weighs the errors at the thresholds under implicit constraints, and that
+        ``score`` reports under all. Where it is not convex, implicit constraints alone would not
+        keep the thresholds in order, and the order is imposed.
+    regularize_thresholds : bool or "offset", default=False
+        True adds ½Σb² to the problem, which makes thresholds unique ([CK07] footnote 2); "offset"
+        adds ½Σ(b − b₀)² with b₀ free, which is the reduction to one binary support vector machine
+        that [LL09] boosts. Needs ``constraints="implicit"``.
+    class_weight : "balanced" or dict from label to weight, optional
+    classes : sequence, optional
+        The labels from lowest to highest; by default read from `y`.
+    probability : bool, default=False
+        Whether to fit ``predict_proba``: a cumulative logit model of the latent scores that each
+        of five folds gets from a machine trained on the others. It takes five more fits.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions to leave, in units of the latent score.
+    max_iter : int, default=-1
+        Most pair steps, or -1 for no limit.
+    cache_size : float, default=200
+        Megabytes for rows of the kernel matrix.
+    warm_start : bool, default=False
+        Whether ``fit`` starts from the solution of the last ``fit`` when rows, labels and weights
+        are the same up to C.
+    verbose : int, default=0
+        Above zero, print the gap now and then.
+    random_state : int, RandomState or None, default=None
+        For the folds of ``probability=True``; nothing else is random.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (K,)
+        Labels from lowest to highest.
+    support_ : ndarray of int
+        Rows of the training data with a coefficient.
+    support_vectors_ : ndarray or CSR matrix of shape (n_support, d)
+        These rows; not for a precomputed kernel.
+    dual_coef_ : ndarray of shape (n_support,)
+        Their coefficients β: the latent score is Σ β·k(x, ·).
+    thresholds_ : ndarray of shape (K−1,)
+        Ascending, unless ``constraints="none"``; −∞ or +∞ beside end levels that `y` lacks, equal
+        around middle levels that `y` lacks.
+    objective_ : float
+        Value of the dual, ½βᵀKβ − Σα, at the solution.
+    kkt_gap_ : float
+        Certificate: largest violation of the optimality conditions, in double precision.
+    duality_gap_ : float
+        Certificate: primal less dual value; the objective is at most this far from optimal.
+    n_iter_ : int
+        Number of pair steps.
+    converged_ : bool
+        Whether ``kkt_gap_`` ≤ ``tol``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the gap is above `tol` at the end; the message states it.
+
+    Notes
+    -----
+    The problem is, with Z_ik = ±1 for labels above and not above threshold k,
+
+        min  ½‖f‖² + C Σ_i w_i Σ_k W_ik·max(0, 1 − Z_ik(f(x_i) − b_k)),
+
+    where W_ik = |cost[y_i, k+1] − cost[y_i, k]| for implicit constraints (1 for the absolute
+    cost), and 1 next to the example's class only for the others. Its dual is solved by sequential
+    minimal optimisation in blocks, see ``echelon.solvers.svor.smo``.
+
+    Examples
+    --------
+    >>> from echelon import SVOR
+    >>> from echelon.datasets import load_esl
+    >>> X, y = load_esl(return_X_y=True)
+    >>> model = SVOR(C=10.0, kappa=0.1).fit(X, y)
+    >>> bool(model.kkt_gap_ <= model.tol)
+    True
+    >>> model.predict(X[:2]).shape
+    (2,)
+    """
+
+    _free_parameters = frozenset({"C"})
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        constraints: str = "implicit",
+        kernel: Any = "rbf",
+        gamma: Any = "scale",
+        kappa: float | None = None,
+        degree: int = 3,
+        coef0: float = 0.0,
+        cost: Any = "absolute",
+        regularize_thresholds: bool | str = False,
+        class_weight: Any = None,
+        classes: Any = None,
+        probability: bool = False,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        cache_size: float = 200.0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.constraints = constraints
+        self.kernel = kernel
+        self.gamma = gamma
+        self.kappa = kappa
+        self.degree = degree
+        self.coef0 = coef0
+        self.cost = cost
+        self.regularize_thresholds = regularize_thresholds
+        self.class_weight = class_weight
+        self.classes = classes
+        self.probability = probability
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> SVOR:
+        """Fit to labelled rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Or the kernel matrix of shape (n, n) for ``kernel="precomputed"``.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        sample_cost : array-like of shape (n, K), optional
+            Cost of each label for each row, in place of `cost`: V-shaped around the row's own
+            label. Needs ``constraints="implicit"``.
+
+        Returns
+        -------
+        self
+        """
+        task = read_task(self, X, y, sample_weight, sample_cost)
+        dual = build_dual(self, task)
+        start = None
+        if self.warm_start and hasattr(self, "_last"):
+            start = scaled_start(dual, *self._last)
+        self._store(task, dual, self._solve(task, dual, start))
+        if self.probability:
+            self._calibrate(task, sample_cost)
+        return self
+
+    def fit_path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[SVOR]:
+        """Fit a model for each of several C, each from the solution of the one before.
+
+        The kernel matrix is shared. The models are what separate fits would give, to within
+        `tol`; this estimator itself is not fitted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        y : array-like of shape (n,)
+        Cs : array-like
+            Values of C, in any order.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        models : list of SVOR
+            In the order of `Cs`.
+
+        Examples
+        --------
+        >>> from echelon.datasets import load_esl
+        >>> X, y = load_esl(return_X_y=True)
+        >>> [model.C for model in SVOR().fit_path(X, y, [1.0, 0.1])]
+        [1.0, 0.1]
+        """
+        values = finite_vector(Cs, np.size(Cs), "Cs")
+        models: list[Any] = [clone(self).set_params(C=float(C)) for C in values]
+        task: Task | None = None
+        last: tuple[ThresholdDual, DualSolution] | None = None
+        for place in np.argsort(values, kind="stable"):
+            model = models[place]
+            task = read_task(model, X, y, sample_weight, None, shared=task)
+            dual = build_dual(model, task)
+            start = None if last is None else scaled_start(dual, *last)
+            last = dual, model._solve(task, dual, start)
+            model._store(task, *last)
+            if model.probability:
+                model._calibrate(task, None)
+        return models
+
+    def _solve(self, task: Task, dual: ThresholdDual, start: Matrix | None) -> DualSolution:
+        solution = solve_threshold_dual(
+            dual,
+            task.source,
+            start=start,
+            tol=self.tol,
+            max_steps=None if self.max_iter < 0 else self.max_iter,
+            progress=_Printer() if self.verbose else None,
+        )
+        if not solution.converged:
+            warn_caller(
+                f"SVOR stopped after {solution.n_steps} pair steps with a gap of "
+                f"{solution.kkt_gap:.2g}, above tol={self.tol:g}; raise max_iter or tol, or scale "
+                "the inputs.",
+                ConvergenceWarning,
+            )
+        return solution
+
+    def _store(self, task: Task, dual: ThresholdDual, solution: DualSolution) -> None:
+        # What an earlier fit left and this one may not set.
+        for name in ("_calibration", "_last"):
+            self.__dict__.pop(name, None)
+        self._store_support(task.kernel, task.inputs, task.rows, solution.coef)
+        self.thresholds_ = all_thresholds(self, task, dual, solution.thresholds)
+        self.objective_ = solution.objective
+        self.kkt_gap_ = solution.kkt_gap
+        self.duality_gap_ = solution.duality_gap
+        self.n_iter_ = solution.n_steps
+        self.converged_ = solution.converged
+        self._store_scale(task.data)
+        if self.warm_start:
+            self._last = dual, solution
+
+    def _calibrate(self, task: Task, sample_cost: Any) -> None:
+        """Fit a cumulative logit model of scores that rows get from machines trained without."""
+        codes = task.codes
+        weights = task.data.sample_weight[task.rows]
+        costs = None if sample_cost is None else np.asarray(sample_cost)[task.rows]
+        machine = clone(self).set_params(
+            kernel=task.kernel,
+            kappa=None,
+            class_weight=None,
+            classes=list(range(task.data.n_classes)),
+            probability=False,
+        )
+        fold = deal_folds(
+            codes,
+            min(_CALIBRATION_FOLDS, len(codes)),
+            check_random_state(self.random_state),
+        )
+        scores = np.empty(len(codes))
+        for number in np.unique(fold):
+            inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+            if len(np.unique(codes[inside])) < 2:
+                raise ValueError(
+                    "probability=True needs two rows or more in at least two classes, so that no "
+                    "row is scored by a machine that has seen it."
+                )
+            machine.fit(
+                task.take(inside, inside),
+                codes[inside],
+                sample_weight=weights[inside],
+                sample_cost=None if costs is None else costs[inside],
+            )
+            unseen = task.take(outside, inside)
+            scores[outside] = machine.predict_latent(unseen)
+        self._calibration = calibrate(scores, codes, task.data.n_classes, weights)
+
+    def _signed_learner(self, data: OrdinalData, n_threads: int, rng: Any) -> SignedMachines:
+        return SignedMachines(self, data)
+
+    def _adopt(self, result: tuple[Task, ThresholdDual, DualSolution]) -> None:
+        self._store(*result)
+
+    def _ranks(self, X: Any) -> Codes:
+        return decode(margins(self._scores(X), self.thresholds_))
+
+    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
+        return self._scores(validate_inputs(self, X))
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> Matrix:
+        """Class probabilities, a column per class from lowest to highest.
+
+        Only with ``probability=True``. The most probable label need not be the predicted one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, K)
+        """
+        check_is_fitted(self, ["thresholds_", "_calibration"])
+        slope, thresholds = self._calibration
+        return class_probabilities(get_link("logit"), slope * self._latent(X), thresholds)
+
+
+class _Printer:
+    """Progress of the solver on standard output: a line whenever the gap has halved."""
+
+    def __init__(self) -> None:
+        self._next = np.inf
+
+    def __call__(self, n_steps: int, gap: float) -> None:
+        if gap < self._next:
+            print(f"SVOR: {n_steps} pair steps, gap {gap:.3g}", flush=True)
+            self._next = 0.5 * gap
