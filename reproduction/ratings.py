@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .errors import ReproductionError
+from echelon._utils.types import Array
 
-Array = npt.NDArray[np.float64]
+from .errors import ReproductionError
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from echelon._utils.types import Array
 from echelon.metrics.comparison import Summary, two_sided_p
 
 from ..verdicts import LEVEL, p_text
 
-Array = npt.NDArray[np.float64]
 Tell = Callable[[str], None]
 
 

@@ -15,12 +15,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from echelon._utils.types import Array
 from echelon.datasets import fetch_ranking
 from echelon.ranking.preference import PreferenceRanker
 
 from .contest import Contest, Entrant, Measure, Tell, register_contest
-
-Array = npt.NDArray[np.float64]
 
 MEASURES = (
     Measure("log loss", greater_is_better=False),

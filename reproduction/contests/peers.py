@@ -6,14 +6,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from echelon._utils.types import Array
 from echelon.base.mixins import RankerMixin
 
 from ..errors import ReproductionError
-
-Array = npt.NDArray[np.float64]
 
 
 class LambdaRank(RankerMixin, BaseEstimator):

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
+from echelon._utils.types import Matrix
 from echelon.ensemble.adaboost_or import AdaBoostOR
 from echelon.ensemble.orboost import ORBoost
 from echelon.linear.prank import PRank
@@ -21,8 +20,6 @@ from echelon.svm.svor import SVOR
 from echelon.tree.stump import ORStump
 
 from .registry import Problem, register_model
-
-Matrix = npt.NDArray[np.float64]
 
 
 def perceptron_kernel(X: Matrix, Y: Matrix) -> Matrix:

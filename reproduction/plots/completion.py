@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from echelon._utils.types import Array
 from echelon.gaussian_process.imputation import LowRankImputer
 from echelon.metrics.comparison import Summary
 
 from ..protocol import Split
-from ..ratings import Array, RatingProblem, rating_problem, read_ratings
+from ..ratings import RatingProblem, rating_problem, read_ratings
 from .exhibit import BLUE, GREEN, VERMILION, Exhibit, Sheet, Tell, register_kind
 from .trials import TRIAL_MEASURES, Trials, heading, run_trials
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.preprocessing import StandardScaler
 
 from echelon import datasets
+from echelon._utils.types import Array
 from echelon.metrics import zero_one_error
 
 from ..models import Problem, fixed, get_model
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-Array = npt.NDArray[np.float64]
 
 #: points of the grid along each input
 _POINTS = 31

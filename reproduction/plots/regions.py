@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from echelon._utils.types import Array
 from echelon.datasets import make_quadratic_ordinal
 from echelon.metrics import mean_absolute_rank_error
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-Array = npt.NDArray[np.float64]
 
 #: cells of the grid along each side
 _CELLS = 240

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
+
+from echelon._utils.types import Array
 
 from ..models import Problem, get_model
 from ..protocol import Population, Split, draw_split
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-Array = npt.NDArray[np.float64]
 
 _COLOURS = (BLUE, GREEN, SKY, PURPLE, VERMILION, ORANGE)
 #: numbers of rules whose errors are on the page

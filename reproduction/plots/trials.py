@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from echelon._utils.types import Array
 
 from ..measures import MEASURES, measure_all
 from ..models import Problem, get_model
 from ..protocol import Split
-
-Array = npt.NDArray[np.float64]
 
 #: what is measured in every trial
 TRIAL_MEASURES = ("absolute", "zero_one")

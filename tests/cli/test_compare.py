@@ -298,7 +298,6 @@ def test_help_names_the_commands(run, capsys):
     assert run("--help") == 0
     out = capsys.readouterr().out
     assert "compare" in out
-    assert "reproduce" in out
 
 
 def test_without_the_extra_one_sentence(monkeypatch):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.estimators import public_estimators
 
-HOME = Path(__file__).parent.parent / "estimators"
+TESTS = Path(__file__).parent.parent
 
 
 def test_estimators_are_found():
@@ -18,7 +18,7 @@ def test_estimators_are_found():
 @pytest.mark.parametrize("cls", public_estimators(), ids=lambda cls: cls.__name__)
 def test_estimator_has_a_test_module_that_uses_it(cls):
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", cls.__name__).lower()
-    path = HOME / f"test_{snake}.py"
+    path = TESTS / cls.__module__.split(".")[1] / f"test_{snake}.py"
     assert path.exists(), f"{cls.__name__} needs {path.name}"
     tree = ast.parse(path.read_text())
     tests = [

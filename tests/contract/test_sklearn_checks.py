@@ -50,7 +50,7 @@ DRAWN_LANDMARKS = (
 )
 SEARCHED = (
     "hyperparameters are as exact as the search for them, and the check compares to 1e-7; "
-    "tests/estimators/test_gpor.py has it without a search"
+    "tests/gaussian_process/test_gpor.py has it without a search"
 )
 UNEQUAL_VARIANCES = (
     "rows with one latent mean have other probabilities where the posterior variance is another"

@@ -469,7 +469,7 @@ def test_verbose_prints_a_falling_gap(capsys):
 
 @pytest.mark.parametrize("probability", [False, True])
 def test_an_interrupt_leaves_the_estimator_as_it_was(monkeypatch, probability):
-    import echelon.svm as module
+    import echelon.svm.svor as module
 
     X, y = ordinal_data(n=60)
     fresh = SVOR(probability=probability)

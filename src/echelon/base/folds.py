@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import check_cv
 
+from .._utils.types import Codes
 from ..ordinal.arrays import require_count
-from ..ordinal.labels import Codes
 from .validation import OrdinalData
 
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from .._utils.types import Index, Vector
 from ..kernels import Kernel, Pearson, Precomputed, get_kernel, parameter_names, resolve_gamma
 from ..kernels.cache import apply_kernel
-
-Vector = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
 
 
 class KernelMachineMixin:
     """Scores K(x, support rows)·dual_coef_, and inputs as the parameter ``kernel`` takes them."""
 
-    def _store_support(self, kernel: Kernel, inputs: Any, rows: Rows, coef: Vector) -> None:
+    def _store_support(self, kernel: Kernel, inputs: Any, rows: Index, coef: Vector) -> None:
         """Keep the rows with a coefficient; `rows` are their places in what was passed."""
         self.__dict__.pop("support_vectors_", None)
         used = np.flatnonzero(coef)
@@ -54,7 +51,7 @@ def make_kernel(model: Any, X: Any, weights: Vector, **stated: Any) -> Kernel:
     return kernel
 
 
-def take_inputs(kernel: Kernel, inputs: Any, rows: Rows, columns: Rows) -> Any:
+def take_inputs(kernel: Kernel, inputs: Any, rows: Index, columns: Index) -> Any:
     """Some rows of the inputs, and some columns where they are kernel values."""
     return inputs[np.ix_(rows, columns)] if isinstance(kernel, Precomputed) else inputs[rows]
 

@@ -10,8 +10,8 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from .._utils.types import Codes
 from ..ordinal.arrays import LARGEST_SEED
-from ..ordinal.labels import Codes
 from .mixins import SignedLearnerMixin
 
 

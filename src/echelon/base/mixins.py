@@ -12,9 +12,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
+from .._utils.types import Codes
 from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
-from ..ordinal.labels import Codes, OrdinalScale
+from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import decode
 from ..ordinal.relevance import read_relevance
 from ..ordinal.thresholds import margins

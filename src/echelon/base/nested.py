@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection._search import BaseSearchCV
@@ -17,11 +16,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from ..ordinal.labels import Codes, OrdinalScale
+from .._utils.types import Codes, Vector
+from ..ordinal.labels import OrdinalScale
 from .reading import FittedModel, answering_model
 from .validation import OrdinalData, validate_ordinal_fit
-
-Vector = npt.NDArray[np.float64]
 
 
 def is_frozen(estimator: Any) -> bool:

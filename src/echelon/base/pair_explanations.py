@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from .._utils.frames import make_frame
 from .._utils.text import aligned
-
-Vector = npt.NDArray[np.float64]
+from .._utils.types import Vector
 
 # So many features can be swapped in every order; with more of them orders are drawn.
 _FEW_FEATURES = 6

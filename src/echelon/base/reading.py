@@ -21,15 +21,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._utils.types import Codes, Matrix, Vector
 from ..metrics._labels import stated_order
 from ..ordinal.arrays import read_numbers
 from ..ordinal.columns import plain_array
-from ..ordinal.costs import Matrix
-from ..ordinal.labels import Codes, OrdinalScale
+from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import exceedance, side_matrix
 from .validation import validate_inputs
-
-Vector = npt.NDArray[np.float64]
 
 
 @runtime_checkable

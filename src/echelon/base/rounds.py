@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
+from .._utils.types import Codes
 from ..ordinal.arrays import require_count, require_positive
-from ..ordinal.labels import Codes
 from .mixins import OrdinalClassifierMixin
 from .validation import OrdinalData
 

@@ -13,16 +13,16 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
+from .._utils.types import Codes, Matrix
 from ..ordinal.arrays import check_weights
 from ..ordinal.costs import (
-    Matrix,
     check_sample_costs,
     cost_matrix,
     mean_weights_by_class,
     require_v_shaped,
     threshold_weights,
 )
-from ..ordinal.labels import Codes, OrdinalScale, read_scale
+from ..ordinal.labels import OrdinalScale, read_scale
 from ..ordinal.reduction import signed_weights
 from ..ordinal.relevance import read_relevance
 from ..pairs import PairSet

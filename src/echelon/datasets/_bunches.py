@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Bunch
 
-from ..ordinal.labels import Codes, OrdinalScale
+from .._utils.types import Codes
+from ..ordinal.labels import OrdinalScale
 from ._tables import TextTable, numbers
 
 Levels = Mapping[str, Sequence[str]]

@@ -8,14 +8,12 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
+from .._utils.types import Array
 from ..ordinal.likelihoods import Link, class_probabilities, get_link
-
-Array = npt.NDArray[np.float64]
 
 #: three-rank set: standard deviation of the latent noise at the two levels
 _NOISE_LEVELS = {"lower": 0.1, "higher": 0.4}

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._utils.types import Codes, Matrix
 from .._utils.warnings import warn_caller
 from ..base.members import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ..base.mixins import SignedLearnerMixin
@@ -27,8 +28,6 @@ from ..base.validation import (
     validate_ordinal_fit,
 )
 from ..ordinal.arrays import require_positive
-from ..ordinal.costs import Matrix
-from ..ordinal.labels import Codes
 from ..ordinal.reduction import VoteTally, decode, untilted_probabilities, vote_margins
 from ..solvers.boosting.adaboost_or import Learner, Round, boost, share_of_wrong_sides
 from ..solvers.boosting.stump_tables import tabulate, votes_above

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
+from .._utils.types import Matrix
 from .._utils.warnings import warn_caller
 from ..base.members import fit_weighted, inherit_input_tags, know_all_levels, member_ranks, seed
 from ..base.mixins import OrdinalClassifierMixin, squeeze_margins
@@ -27,7 +28,6 @@ from ..base.validation import (
     validate_ordinal_fit,
 )
 from ..ordinal.arrays import LARGEST_SEED, require_count
-from ..ordinal.costs import Matrix
 from ..ordinal.reduction import VoteTally, decode
 from ..solvers.boosting.bins import BinnedInputs, bin_inputs, check_max_bins
 from ..solvers.boosting.ordinal_tree import TreeLearner

@@ -10,10 +10,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from .._utils.types import Codes, Matrix
 from ..base.members import member_ranks, seed
 from ..base.validation import OrdinalData
-from ..ordinal.costs import Matrix
-from ..ordinal.labels import Codes
 from ..ordinal.reduction import reverse_reduce, side_matrix
 from ..solvers.boosting.adaboost_or import share_of_wrong_sides
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.types import Codes, Matrix
 from ..base.mixins import ThresholdModelMixin
 from ..base.rounds import Patience, StagedMixin, take_rows
 from ..base.validation import (
@@ -23,8 +24,7 @@ from ..base.validation import (
     validate_ordinal_fit,
 )
 from ..ordinal.arrays import LARGEST_SEED, require_count
-from ..ordinal.costs import Matrix, adjacent_weights, cost_matrix, threshold_weights
-from ..ordinal.labels import Codes
+from ..ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
 from ..ordinal.reduction import decode, untilted_probabilities
 from ..ordinal.thresholds import margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins

@@ -6,14 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from .._utils.types import Matrix, Vector
 from ..ordinal.reduction import _RIDGE, _VOTE_ROUNDING
 from ._functions import arctangent, normal_cdf
 from ._graph import Value, in_double
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

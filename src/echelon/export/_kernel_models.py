@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg import solve_triangular
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Product, Sum
 
+from .._utils.types import Matrix
 from ..gaussian_process.gpor import GPOR
 from ..gaussian_process.kernels import LinearARD
 from ..kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
@@ -21,8 +21,6 @@ from ._columns import Columns
 from ._decoding import Ordinal, least_cost, link_probabilities, margins_of, threshold_model
 from ._graph import Value, in_double
 from ._registry import ORDINAL, RANKERS, ExportError, registered
-
-Matrix = npt.NDArray[np.float64]
 
 _KERNELS = "linear, polynomial, Gaussian, sigmoid and precomputed ones"
 _GP_KERNELS = "RBF, ConstantKernel and LinearARD, their sums and products"

@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.gaussian_process import kernels as scikit
 
+from .._utils.types import Array
 from . import covariance as parts
 from .covariance import Part, Values
 from .kernels import LinearARD, PearsonKernel
-
-Array = npt.NDArray[np.float64]
 
 # Entries of a tile: few enough for the cache, but no fewer rows than pay for preparing the columns.
 _TILE = 1 << 18

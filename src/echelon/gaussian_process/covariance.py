@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
+from .._utils.types import Array
 from ..kernels.rows import shift_rows, squared_norms
 
-Array = npt.NDArray[np.float64]
 #: entries of a block: a number where they are all the same
 Values = Array | float
 

@@ -11,13 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.types import Codes, Matrix, Vector
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from ..ordinal.arrays import finite_vector, require_count
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
 from ..ordinal.gaussian_intervals import predictive_probabilities
-from ..ordinal.labels import Codes
 from ..ordinal.likelihoods import get_link
 from ..ordinal.thresholds import all_levels
 from ..solvers.gp.prediction import make_predictor
@@ -33,9 +33,6 @@ from .start import (
     gather_rows,
     suitable_threads,
 )
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 #: Covariances with new rows that are held at a time.
 _BLOCK_NUMBERS = 1 << 22

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
+from .._utils.types import Array
 from ..kernels import Pearson
 
 __all__ = ["LinearARD", "PearsonKernel"]
-
-Array = npt.NDArray[np.float64]
 
 
 class LinearARD(Kernel):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 from sklearn.gaussian_process.kernels import Kernel
 
-from ..ordinal.labels import Codes
+from .._utils.types import Codes, Matrix, Vector
 from ..ordinal.likelihoods import Link
 from ..ordinal.thresholds import chain_to_free, from_free, to_free
 from ..solvers.gp.ep import solve_ep
@@ -24,8 +24,6 @@ from ..solvers.gp.likelihood import OrdinalLikelihood, ParameterGradient
 from ..solvers.gp.prior import DensePrior, Prior, SparsePrior
 from .contraction import contract, contract_diagonal, covariance
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 #: A function from θ to the log density of a prior on it, and its gradient.
 HyperPrior = Callable[[Vector], tuple[float, Vector]]
 

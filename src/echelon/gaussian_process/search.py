@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 
+from .._utils.types import Matrix, Vector
 from ..ordinal.arrays import finite_vector
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 ValueAndGradient = Callable[[Vector], tuple[float, Vector]]
 
 #: Largest entry of the projected gradient that a maximum may have, per unit of |value| above one.

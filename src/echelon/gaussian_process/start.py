@@ -19,15 +19,12 @@ from sklearn.gaussian_process.kernels import (
 )
 from threadpoolctl import threadpool_limits
 
+from .._utils.types import Codes, Matrix, Vector
 from ..ordinal.arrays import LARGEST_SEED, finite_vector, require_count, require_positive
-from ..ordinal.labels import Codes
 from ..solvers.gp.evidence import Evidence
 from .kernels import LinearARD, PearsonKernel
 from .objective import EvidenceObjective, Hyperparameters, published_thresholds
 from .search import Maximum
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 #: Bounds on length scales and relevances, as multiples of the start: a feature without relevance
 #: goes to the upper one or the lower one.

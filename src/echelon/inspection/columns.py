@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import Vector
 from ..ordinal.columns import is_missing
 from .table import Table
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

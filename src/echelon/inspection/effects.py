@@ -10,15 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.choices import require_choice
+from .._utils.types import Index, Matrix, Vector
 from ..ordinal.arrays import require_count
 from ..ordinal.reduction import expected_rank
 from .columns import Feature, read_feature
 from .response import BATCH, Response
-from .table import Rows, Table, draw_rows, require_most_rows
+from .table import Table, draw_rows, require_most_rows
 from .words import shown_value
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 _BARS = 20
 
@@ -164,7 +162,7 @@ def _positions(table: Table, features: Sequence[Any] | None) -> list[int]:
     return found
 
 
-def _grid(feature: Feature, n_points: int) -> Rows:
+def _grid(feature: Feature, n_points: int) -> Index:
     """Rows whose values of the column are shown, by rising value."""
     present = np.flatnonzero(feature.present)
     distinct, first, counts = np.unique(
@@ -185,10 +183,10 @@ class _Probe:
 
     response: Response
     table: Table
-    rows: Rows
+    rows: Index
     j: int
 
-    def outputs(self, rows: Rows, values: Rows) -> Matrix:
+    def outputs(self, rows: Index, values: Index) -> Matrix:
         """Value and cumulative probabilities of rows with the column taken from other rows."""
         parts = []
         for start in range(0, len(rows), BATCH):
@@ -201,13 +199,13 @@ class _Probe:
                 parts.append(np.column_stack([expected_rank(p), np.cumsum(p, axis=1)[:, :-1]]))
         return np.concatenate(parts)
 
-    def partial(self, grid: Rows) -> Matrix:
+    def partial(self, grid: Index) -> Matrix:
         """Mean outputs with the same value of the column in all rows, for each value."""
         n = len(self.rows)
         found = self.outputs(np.tile(self.rows, len(grid)), np.repeat(grid, n))
         return found.reshape(len(grid), n, -1).mean(axis=1)
 
-    def accumulated(self, grid: Rows, numbers: Vector) -> Matrix:
+    def accumulated(self, grid: Index, numbers: Vector) -> Matrix:
         """Sums of the mean changes from one value to the next, of rows between the two."""
         rows = self.rows[~np.isnan(numbers[self.rows])]
         if not len(rows):
@@ -222,7 +220,7 @@ class _Probe:
         return curve - centre + self.outputs(rows, rows).mean(axis=0)
 
 
-def _effect(probe: _Probe, feature: Feature, grid: Rows, method: str) -> Effect:
+def _effect(probe: _Probe, feature: Feature, grid: Index, method: str) -> Effect:
     categorical = feature.kind in ("category", "boolean")
     if method == "accumulated" and not categorical and len(grid) > 1:
         found = probe.accumulated(grid, feature.numbers)
@@ -240,7 +238,7 @@ def _effect(probe: _Probe, feature: Feature, grid: Rows, method: str) -> Effect:
     )
 
 
-def _histogram(feature: Feature, grid: Rows) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+def _histogram(feature: Feature, grid: Index) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     values = feature.numbers[feature.present]
     if feature.kind not in ("category", "boolean"):
         counts, edges = np.histogram(values[np.isfinite(values)], bins=_BARS)

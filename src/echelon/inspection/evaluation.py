@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.text import aligned
+from .._utils.types import Codes, Matrix, Vector
 from ..metrics._labels import LabelPairs
 from ..metrics.agreement import kappa_of
 from ..metrics.measures import MEASURE_NAMES
@@ -16,11 +17,8 @@ from ..metrics.probability import row_log_losses, row_ranked_probability_scores
 from ..metrics.report import OrdinalReport, ordinal_report
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
-from ..ordinal.labels import Codes, OrdinalScale
+from ..ordinal.labels import OrdinalScale
 from .response import Response
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 # Beyond so many rows in all draws together fewer draws are made; intervals are narrow by then.
 _MOST_DRAWN = 200_000_000

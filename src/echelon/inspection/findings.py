@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from .._utils.types import Codes
 from ..base.folds import deal_folds
-from ..ordinal.labels import Codes
 from ..pairs.concordance import count_pairs
 from .columns import Feature
 

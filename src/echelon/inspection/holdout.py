@@ -12,15 +12,13 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from .._utils.types import Codes, Index, Matrix
 from ..base.folds import deal_folds
 from ..base.nested import fresh
 from ..base.reading import inner_estimator, known_classes, known_inputs, label_order
 from ..ordinal.arrays import require_count
-from ..ordinal.labels import Codes, OrdinalScale, read_scale
+from ..ordinal.labels import OrdinalScale, read_scale
 from .response import Response
-from .table import Rows
-
-Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +38,9 @@ class Holdout:
     """
 
     classes: npt.NDArray[Any]
-    rows: Rows
-    repeat: Rows
-    fold: Rows
+    rows: Index
+    repeat: Index
+    fold: Index
     truth: Codes
     codes: Codes
     probabilities: Matrix | None
@@ -125,7 +123,7 @@ def holdout_predictions(
 
 def stratified_folds(
     codes: Codes, cv: int, repeats: int, random_state: int
-) -> Iterator[tuple[Rows, int, int]]:
+) -> Iterator[tuple[Index, int, int]]:
     """Fold of each row, number of the fold to hold out, and number of the repeat."""
     if len(codes) < cv:
         raise ValueError(f"cv must be at most the number of rows, {len(codes)}; found {cv}.")
@@ -146,7 +144,7 @@ def unfitted(model: Any, scale: OrdinalScale) -> Any:
     return fresh(inner_estimator(model), classes=scale.classes.tolist())
 
 
-def rows_of(X: Any, rows: Rows) -> Any:
+def rows_of(X: Any, rows: Index) -> Any:
     """Some rows of inputs or labels of any kind."""
     return _safe_indexing(X, rows)
 

@@ -10,13 +10,11 @@ import numpy.typing as npt
 
 from .._utils.frames import make_frame
 from .._utils.text import aligned
+from .._utils.types import Codes, Index, Matrix, Vector
 from ..ordinal.arrays import require_count
-from ..ordinal.costs import Matrix, cost_matrix
-from ..ordinal.labels import Codes
+from ..ordinal.costs import cost_matrix
 from .response import BATCH, Response
-from .table import Rows, Table, draw_rows, require_most_rows
-
-Vector = npt.NDArray[np.float64]
+from .table import Table, draw_rows, require_most_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +131,7 @@ def ordinal_importance(
 
 
 def _costs_of_shuffling(
-    response: Response, table: Table, j: int, truth: Codes, shuffles: list[Rows], matrix: Matrix
+    response: Response, table: Table, j: int, truth: Codes, shuffles: list[Index], matrix: Matrix
 ) -> Vector:
     """Mean cost after each shuffle of a column; several shuffles share a call of the model."""
     n = len(truth)

@@ -12,15 +12,12 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from .._utils.text import aligned
+from .._utils.types import Codes, Index, Matrix, Vector
 from ..base.reading import known_inputs
 from ..ordinal.arrays import require_count
-from ..ordinal.costs import Matrix, cost_matrix
-from ..ordinal.labels import Codes
+from ..ordinal.costs import cost_matrix
 from .holdout import rows_of, scale_for, stratified_folds, unfitted
 from .response import Response
-from .table import Rows
-
-Vector = npt.NDArray[np.float64]
 
 _SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 
@@ -131,7 +128,7 @@ def _sizes(sizes: Sequence[float], most: int) -> npt.NDArray[np.intp]:
     return np.unique(np.maximum(counts, min(2, most)))
 
 
-def _spread(codes: Codes, rng: np.random.Generator) -> Rows:
+def _spread(codes: Codes, rng: np.random.Generator) -> Index:
     """Order of rows of which every beginning has about the same shares of classes."""
     place = np.empty(len(codes))
     for code in np.unique(codes):
@@ -142,7 +139,7 @@ def _spread(codes: Codes, rng: np.random.Generator) -> Rows:
     return _both_classes_first(order, codes)
 
 
-def _both_classes_first(order: Rows, codes: Codes) -> Rows:
+def _both_classes_first(order: Index, codes: Codes) -> Index:
     """Put a second class among the first two rows: no model can be fitted to one class."""
     other = int(np.argmax(codes[order] != codes[order[0]]))
     return np.concatenate([order[[0, other]], np.delete(order, [0, other])]) if other else order
@@ -155,8 +152,8 @@ def _costs(
     codes: Codes,
     classes: Any,
     matrix: Matrix,
-    train: Rows,
-    held: Rows,
+    train: Index,
+    held: Index,
 ) -> tuple[float, float]:
     fitted = clone(model).fit(rows_of(X, train), rows_of(y, train))
     response = Response(fitted, classes)

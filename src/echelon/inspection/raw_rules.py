@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import Index, Vector
 from ..base.reading import last_step, output_names, transformed
 from ..rules.cuts import ShownCut, plain_number, shown_cut
 from ..rules.names import RuleCondition
@@ -23,9 +24,7 @@ from ..rules.words import category
 from ..solvers.rules.bodies import Interval
 from .columns import Feature, read_features
 from .response import Response, stated_kinds
-from .table import Rows, Table
-
-Vector = npt.NDArray[np.float64]
+from .table import Table
 
 # Values of a number that are tried, and how near a line they must lie.
 _TRIED = 20
@@ -220,7 +219,7 @@ def _sources(before: Sequence[Any], table: Table) -> dict[int, Source]:
     return {t: source for t, source in found.items() if source is not None}
 
 
-def _tried(feature: Feature) -> Rows:
+def _tried(feature: Feature) -> Index:
     present = np.flatnonzero(feature.present)
     _, first = np.unique(feature.numbers[present], return_index=True)
     if not feature.levels and len(first) > _TRIED:
@@ -228,7 +227,7 @@ def _tried(feature: Feature) -> Rows:
     return present[first]
 
 
-def _source(feature: Feature, rows: Rows, prepared: Vector) -> Source | None:
+def _source(feature: Feature, rows: Index, prepared: Vector) -> Source | None:
     values = feature.numbers[rows]
     if feature.levels:
         return Source(feature, 0.0, 0.0, prepared) if len(rows) == len(feature.levels) else None

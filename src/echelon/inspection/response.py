@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.choices import require_choice
+from .._utils.types import Index, Vector
 from ..base.reading import (
     FittedModel,
     inner_estimator,
@@ -21,9 +22,7 @@ from ..base.reading import (
 from ..base.reading import last_step as last_step
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
-from .table import Rows, Table
-
-Vector = npt.NDArray[np.float64]
+from .table import Table
 
 VALUES = ("auto", "rank", "score")
 # Rows in one call of a model, so that kernel machines stay within bounds.
@@ -99,7 +98,7 @@ class Response(FittedModel):
         return self.codes(X).astype(np.float64) if p is None else expected_rank(p)
 
     def batched_values(
-        self, table: Table, rows: Rows, other: dict[int, Rows], value: str
+        self, table: Table, rows: Index, other: dict[int, Index], value: str
     ) -> Vector:
         """Values of a gathered table, some rows at a time."""
         parts = []

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.frames import one_row
+from .._utils.types import Index, Vector
 from ..base.reading import last_step, transformed
 from ..ordinal.arrays import require_count
 from ..ordinal.columns import is_missing
@@ -18,10 +19,8 @@ from ..rules.words import signed
 from .raw_rules import raw_rules
 from .response import Response
 from .shapley import Masks, Mixture, Shares, drawn_shares, exact_shares
-from .table import Rows, Table, draw_rows, stacked
+from .table import Table, draw_rows, stacked
 from .words import row_sentence
-
-Vector = npt.NDArray[np.float64]
 
 # So many columns have few enough subsets to go through them all.
 MOST_ENUMERATED = 8
@@ -215,7 +214,7 @@ class _Mixtures:
         return self.pool.n_rows - self.n_shown
 
     def of_row(self, i: int) -> Mixture:
-        def mixture(masks: Masks, background: Rows) -> Vector:
+        def mixture(masks: Masks, background: Index) -> Vector:
             sources = background + self.n_shown
             other = {j: np.where(masks[:, j], i, sources) for j in range(self.pool.n_columns)}
             return self.response.batched_values(self.pool, sources, other, self.value)
@@ -249,7 +248,7 @@ class _Mixtures:
         base = float(start + mean.sum())
         return [Shares(parts[i] - mean, None, base, float(whole[i])) for i in range(self.n_shown)]
 
-    def _values(self, rows: Rows, other: dict[int, Rows]) -> Vector:
+    def _values(self, rows: Index, other: dict[int, Index]) -> Vector:
         return self.response.batched_values(self.pool, rows, other, self.value)
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from .._utils.types import Vector
+
 Masks = npt.NDArray[np.bool_]
 # Value of rows mixed of the explained one (where True) and of a background row.
 Mixture = Callable[[Masks, npt.NDArray[np.intp]], Vector]

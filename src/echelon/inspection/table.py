@@ -12,13 +12,10 @@ from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from .._utils.types import Index
 from ..ordinal.arrays import require_count
-
-Rows = npt.NDArray[np.intp]
-
 
 _READERS: dict[str, Callable[[float], Any]] = {
     "boolean": bool,
@@ -71,7 +68,7 @@ class Table:
             return self.native.column(j)
         return self.native[:, j]
 
-    def cells(self, j: int, rows: Rows) -> list[Any]:
+    def cells(self, j: int, rows: Index) -> list[Any]:
         """Values of column j in some rows, as plain Python objects."""
         column = self.take(rows).column(j)
         name = next(n for n in ("tolist", "to_list", "to_pylist") if hasattr(column, n))
@@ -81,7 +78,7 @@ class Table:
             return values
         return [read(v) if isinstance(v, float) and not math.isnan(v) else v for v in values]
 
-    def take(self, rows: Rows) -> Table:
+    def take(self, rows: Index) -> Table:
         """Some rows, in the given order."""
         if self.library == "pandas":
             return Table(self.native.iloc[rows], self.kinds)
@@ -89,7 +86,7 @@ class Table:
             return Table(self.native.take(rows), self.kinds)
         return Table(self.native[rows], self.kinds)
 
-    def gather(self, rows: Rows, other: dict[int, Rows]) -> Any:
+    def gather(self, rows: Index, other: dict[int, Index]) -> Any:
         """Rows with some columns taken from other rows, as the library's own table.
 
         Parameters
@@ -163,7 +160,7 @@ def _cast(column: Any, dtype: Any) -> Any:
     return cast if (cast.isna() == column.isna()).all() else column
 
 
-def draw_rows(n: int, most: int | None, random_state: Any, name: str = "X") -> Rows:
+def draw_rows(n: int, most: int | None, random_state: Any, name: str = "X") -> Index:
     """At most so many rows of a table, drawn without repeats and kept in their order."""
     if n == 0:
         raise ValueError(f"{name} must have at least one row; found none.")

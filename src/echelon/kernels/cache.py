@@ -12,10 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import Array, Index
 from .functions import Kernel, Precomputed, row_writer
-from .rows import Array, Rows, read_rows
-
-Index = npt.NDArray[np.intp]
+from .rows import Rows, read_rows
 
 #: entries of a kernel block that are worked on at a time
 _PIECE = 1 << 21

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._utils.types import Array
 from .parameters import check_degree, check_finite, check_not_negative, read_rates
 from .rows import (
-    Array,
     Rows,
     chunks,
     inner_products,

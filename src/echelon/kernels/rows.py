@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-Array = npt.NDArray[np.float64]
+from .._utils.types import Array
+
 #: a dense array or a SciPy sparse matrix or array, a row per item
 Rows = Any
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
+from .._utils.types import Matrix
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import (
@@ -23,13 +24,7 @@ from ..base.validation import (
     validate_ordinal_fit,
 )
 from ..ordinal.arrays import check_weights, finite_vector, require_positive
-from ..ordinal.costs import (
-    Matrix,
-    adjacent_weights,
-    cost_matrix,
-    require_v_shaped,
-    threshold_weights,
-)
+from ..ordinal.costs import adjacent_weights, cost_matrix, require_v_shaped, threshold_weights
 from ..ordinal.labels import OrdinalScale, read_scale
 from ..solvers.linear.svor import LinearSVORProblem, solve_linear_svor
 from ..solvers.linear.svor_rows import Chunk, RowSummary, Source, summarise

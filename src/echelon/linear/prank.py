@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, check_random_state
 
+from .._utils.types import Codes, Vector
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import (
     OrdinalData,
@@ -22,7 +22,7 @@ from ..base.validation import (
 )
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count
 from ..ordinal.costs import cost_matrix, require_v_shaped
-from ..ordinal.labels import Codes, OrdinalScale, read_scale
+from ..ordinal.labels import OrdinalScale, read_scale
 from ..solvers.linear.prank import (
     PerceptronState,
     PRankProblem,
@@ -32,8 +32,6 @@ from ..solvers.linear.prank import (
     prank_problem,
     solve_prank,
 )
-
-Vector = npt.NDArray[np.float64]
 
 
 class PRank(ThresholdModelMixin, BaseEstimator):

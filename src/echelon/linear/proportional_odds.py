@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.frames import make_frame
+from .._utils.types import Codes
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin, squeeze_margins
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from ..ordinal.arrays import finite_vector
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
-from ..ordinal.labels import Codes
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.thresholds import all_levels, level_of_threshold, margins
 from ..solvers.linear.cumulative_link import (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
+from .._utils.types import Codes, Matrix, Vector
 from ..base.folds import folds
 from ..base.members import inherit_input_tags
 from ..base.mixins import OrdinalClassifierMixin
@@ -19,8 +19,7 @@ from ..base.nested import fit_on_codes, is_frozen, validate_around_fitted
 from ..base.reading import AroundModel, FittedModel, answering_model, has_latent, latent_scores
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from ..linear.linear_svor import LinearSVOR
-from ..ordinal.costs import Matrix, cost_matrix, minimum_cost_codes
-from ..ordinal.labels import Codes
+from ..ordinal.costs import cost_matrix, minimum_cost_codes
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode, exceedance, exceedance_to_probabilities
 from ..ordinal.thresholds import margins
@@ -31,8 +30,6 @@ from ..solvers.linear.calibration import (
     isotonic_exceedance,
     isotonic_thresholds,
 )
-
-Vector = npt.NDArray[np.float64]
 
 
 class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):

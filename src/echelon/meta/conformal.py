@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.metaestimators import available_if
@@ -15,6 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
+from .._utils.types import Codes, Matrix
 from .._utils.warnings import warn_caller
 from ..base.folds import folds, in_order_of_appearance, random_part
 from ..base.members import inherit_input_tags
@@ -24,7 +24,6 @@ from ..base.reading import AroundModel, FittedModel, answering_model, has_latent
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from ..ensemble.draws import count_of
 from ..linear.proportional_odds import ProportionalOdds
-from ..ordinal.costs import Matrix
 from ..ordinal.intervals import (
     conformal_p_values,
     conformal_p_values_by_class,
@@ -32,10 +31,8 @@ from ..ordinal.intervals import (
     fewest_rows,
     missed_share,
 )
-from ..ordinal.labels import Codes
 from .nonconformity import JudgedRows, fit_and_judge, judge_rows, label_strangeness
 
-Vector = npt.NDArray[np.float64]
 Split = tuple[Codes, Codes]
 
 

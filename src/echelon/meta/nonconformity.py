@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
+from .._utils.types import Codes, Matrix
 from ..base.nested import fit_on_codes
 from ..base.reading import FittedModel
 from ..base.validation import OrdinalData
-from ..ordinal.costs import Matrix
 from ..ordinal.intervals import margin_strangeness, probability_strangeness
-from ..ordinal.labels import Codes
 
 
 @dataclass(frozen=True)

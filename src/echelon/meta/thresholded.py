@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
@@ -17,21 +16,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
+from .._utils.types import Codes, Matrix, Vector
 from ..base.folds import deal_folds
 from ..base.members import clone_or, fit_weighted, inherit_input_tags
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from ..ordinal.arrays import require_count
-from ..ordinal.costs import Matrix, cost_matrix, threshold_weights
-from ..ordinal.labels import Codes
+from ..ordinal.costs import cost_matrix, threshold_weights
 from ..ordinal.reduction import exceedance_to_probabilities
 from ..ordinal.thresholds import fit_cost, fit_exponential
 from ..pairs import query_codes
 from ..ranking.rank_boost import RankBoost
 from ..solvers.linear.calibration import calibrate
-
-Vector = npt.NDArray[np.float64]
 
 
 def _scores_unseen_rows(model: ThresholdedRanker) -> bool:

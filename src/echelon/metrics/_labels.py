@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..ordinal.arrays import Vector, check_weights, read_numbers
+from .._utils.types import Codes, Matrix, Vector
+from ..ordinal.arrays import check_weights, read_numbers
 from ..ordinal.columns import LabelColumn, read_column
-from ..ordinal.labels import Codes, OrdinalScale, read_scale
-
-Matrix = npt.NDArray[np.float64]
+from ..ordinal.labels import OrdinalScale, read_scale
 
 # Wide enough for probabilities that were computed in single precision.
 SUM_TOLERANCE = 1e-5

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import Vector
 from ..ordinal.costs import check_cost_matrix
-from ._labels import LabelPairs, Vector, read_labels
+from ._labels import LabelPairs, read_labels
 
 KAPPA_WEIGHTS = ("quadratic", "linear", "unweighted")
 

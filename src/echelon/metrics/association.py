@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import Vector
 from ..pairs.concordance import count_pairs
-from ._labels import Vector, read_labels, read_scores
+from ._labels import read_labels, read_scores
 
 
 def kendall_tau_b(

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import Vector
 from ..ordinal.costs import cost_matrix
-from ._labels import LabelPairs, Vector, read_labels
+from ._labels import LabelPairs, read_labels
 
 
 def mean_absolute_rank_error(

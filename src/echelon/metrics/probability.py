@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ordinal.costs import Matrix
-from ..ordinal.labels import Codes
-from ..ordinal.thresholds import Vector
+from .._utils.types import Codes, Matrix, Vector
 from ._labels import read_probabilities, weighted_mean
 
 

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
+from .._utils.types import Array
 from ..ordinal.arrays import require_count
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

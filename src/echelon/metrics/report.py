@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from .._utils.frames import make_frame
 from .._utils.text import aligned
-from ._labels import LabelPairs, Vector, read_labels
+from .._utils.types import Vector
+from ._labels import LabelPairs, read_labels
 from .agreement import kappa_of
 from .error import error_by_class, mean_by_class, ratio
 

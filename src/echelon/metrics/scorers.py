@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics._scorer import _BaseScorer
 
+from .._utils.types import Matrix, Vector
 from ..ordinal.labels import OrdinalScale
-from ._labels import Matrix, Vector, plain_labels, stated_order
+from ._labels import plain_labels, stated_order
 from .agreement import linear_weighted_kappa, quadratic_weighted_kappa
 from .association import concordance_index, kendall_tau_b, spearman_correlation
 from .error import (

@@ -7,17 +7,15 @@ from heapq import heapreplace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import BaseCrossValidator, ShuffleSplit
 from sklearn.utils import check_random_state
 
 from .._utils.choices import require_choice
+from .._utils.types import Index
 from ..ordinal.arrays import require_count
 from ..pairs.queries import query_codes
-
-Rows = npt.NDArray[np.intp]
 
 _PLAIN = {bool, int, float}
 
@@ -36,7 +34,7 @@ class _QuerySplitter(BaseCrossValidator):
 
     def split(
         self, X: Any, y: Any = None, groups: Any = None, qid: Any = None
-    ) -> Iterator[tuple[Rows, Rows]]:
+    ) -> Iterator[tuple[Index, Index]]:
         """Rows of the training and the test part of every split.
 
         Parameters
@@ -58,7 +56,7 @@ class _QuerySplitter(BaseCrossValidator):
         for training, test in self._parts(np.bincount(codes, minlength=len(ids))):
             yield _rows_of(codes, training, len(ids)), _rows_of(codes, test, len(ids))
 
-    def _parts(self, sizes: Rows) -> Iterator[tuple[Rows, Rows]]:
+    def _parts(self, sizes: Index) -> Iterator[tuple[Index, Index]]:
         """Queries of the two parts of every split, from the queries' numbers of rows."""
         raise NotImplementedError
 
@@ -106,7 +104,7 @@ class QueryKFold(_QuerySplitter):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _parts(self, sizes: Rows) -> Iterator[tuple[Rows, Rows]]:
+    def _parts(self, sizes: Index) -> Iterator[tuple[Index, Index]]:
         fold = _deal(sizes, self.n_splits, _rng(self.shuffle, self.random_state), "queries")
         for k in range(self.n_splits):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
@@ -153,7 +151,7 @@ class QueryShuffleSplit(_QuerySplitter):
         self.train_size = train_size
         self.random_state = random_state
 
-    def _parts(self, sizes: Rows) -> Iterator[tuple[Rows, Rows]]:
+    def _parts(self, sizes: Index) -> Iterator[tuple[Index, Index]]:
         test_size = 0.2 if self.test_size is None and self.train_size is None else self.test_size
         draws = ShuffleSplit(
             self.n_splits,
@@ -224,7 +222,7 @@ class PairKFold(BaseCrossValidator):
 
     def split(
         self, X: Any, y: Any = None, groups: Any = None, pairs: Any = None
-    ) -> Iterator[tuple[Rows, Rows]]:
+    ) -> Iterator[tuple[Index, Index]]:
         """Positions of the training and the test pairs of every fold.
 
         Parameters
@@ -257,7 +255,7 @@ class PairKFold(BaseCrossValidator):
                 )
             yield np.flatnonzero((first != k) & (second != k)), np.flatnonzero(test)
 
-    def _folds(self, ends: Rows, rng: np.random.RandomState | None) -> tuple[Rows, Rows]:
+    def _folds(self, ends: Index, rng: np.random.RandomState | None) -> tuple[Index, Index]:
         """Fold of both ends of each pair; a pair whose ends are apart is in no fold."""
         if self.disjoint == "pairs":
             _, kinds = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
@@ -268,7 +266,7 @@ class PairKFold(BaseCrossValidator):
         return fold[units[:, 0]], fold[units[:, 1]]
 
 
-def _separate_units(ends: Rows, n_splits: int) -> Rows:
+def _separate_units(ends: Index, n_splits: int) -> Index:
     """Units to be dealt out, for both ends of each pair: groups of connected items, or items."""
     n = int(ends.max()) + 1
     edges = sparse.coo_matrix((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
@@ -277,7 +275,7 @@ def _separate_units(ends: Rows, n_splits: int) -> Rows:
     return group[ends] if largest * n_splits <= len(ends) else ends
 
 
-def _deal(sizes: Rows, n_folds: int, rng: np.random.RandomState | None, what: str) -> Rows:
+def _deal(sizes: Index, n_folds: int, rng: np.random.RandomState | None, what: str) -> Index:
     """Fold of each unit: one by one to the fold with the least in it so far."""
     if len(sizes) < n_folds:
         raise ValueError(
@@ -293,13 +291,13 @@ def _deal(sizes: Rows, n_folds: int, rng: np.random.RandomState | None, what: st
     return fold
 
 
-def _rows_of(codes: Rows, queries: Rows, n_queries: int) -> Rows:
+def _rows_of(codes: Index, queries: Index, n_queries: int) -> Index:
     chosen = np.zeros(n_queries, dtype=bool)
     chosen[queries] = True
     return np.flatnonzero(chosen[codes])
 
 
-def _item_codes(pairs: Any) -> Rows:
+def _item_codes(pairs: Any) -> Index:
     """Codes of the two items of each pair in the order of the ids, of shape (m, 2)."""
     # A list may hold ids that are tuples themselves, which NumPy would take apart.
     rows = pairs if isinstance(pairs, (list, tuple)) else np.asarray(pairs).tolist()
@@ -312,7 +310,7 @@ def _item_codes(pairs: Any) -> Rows:
     return _id_ranks(ids)[codes].reshape(-1, 2)
 
 
-def _id_ranks(ids: Sequence[Any]) -> Rows:
+def _id_ranks(ids: Sequence[Any]) -> Index:
     """Rank of each id in an order that does not depend on where it first appeared."""
     kinds = {type(entry) for entry in ids}
     if kinds <= _PLAIN or kinds == {str}:

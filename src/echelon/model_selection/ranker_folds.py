@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn import config_context
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection._search import BaseSearchCV
@@ -17,14 +16,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import has_fit_parameter
 
+from .._utils.types import Index, Vector
 from ..metrics.ranking.scorers import RankingScorer, ranking_scores
 from ..metrics.ranking.summary import QueryScores
 from ..ordinal.arrays import check_weights
 from ..pairs import PairSet
 from ..pairs.queries import query_codes
-
-Rows = npt.NDArray[np.intp]
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -35,10 +32,10 @@ class RankingProblem:
     y: Any
     qid: Any
     sample_weight: Vector | None
-    pairs: Rows | None = None
+    pairs: Index | None = None
     pair_weight: Vector | None = None
 
-    def training(self, part: Rows) -> tuple[Any, Any, dict[str, Any]]:
+    def training(self, part: Index) -> tuple[Any, Any, dict[str, Any]]:
         """Inputs, labels and further arguments of ``fit``."""
         if self.pairs is not None:
             given = {"qid": self.qid, "sample_weight": self.sample_weight}
@@ -47,7 +44,7 @@ class RankingProblem:
         X, y, given = self.test(part)
         return X, y, _present(given)
 
-    def test(self, part: Rows) -> tuple[Any, Any, dict[str, Any]]:
+    def test(self, part: Index) -> tuple[Any, Any, dict[str, Any]]:
         """Inputs, labels and further arguments of a scorer."""
         given = {
             "qid": _taken(self.qid, part),
@@ -85,7 +82,7 @@ def read_problem(
     return RankingProblem(X, y, qid, weights, *stated)
 
 
-def _read_pairs(pairs: Any, n: int, pair_weight: Any) -> tuple[Rows, Vector]:
+def _read_pairs(pairs: Any, n: int, pair_weight: Any) -> tuple[Index, Vector]:
     """Stated pairs as a table with weights, in their order and with those of weight zero."""
     if isinstance(pairs, PairSet):
         if pairs.kind != "listed" or pairs.n_items != n or pair_weight is not None:
@@ -105,8 +102,8 @@ def _read_pairs(pairs: Any, n: int, pair_weight: Any) -> tuple[Rows, Vector]:
 def run_fold(
     estimator: Any,
     problem: RankingProblem,
-    training: Rows,
-    test: Rows,
+    training: Index,
+    test: Index,
     judges: Mapping[str, Any],
     error_score: str | float,
 ) -> FoldResult:
@@ -130,8 +127,8 @@ def run_fold(
 def _run_on_rows(
     estimator: Any,
     problem: RankingProblem,
-    training: Rows,
-    test: Rows,
+    training: Index,
+    test: Index,
     judges: dict[str, RankingScorer],
 ) -> FoldResult:
     fit_time = _fit(estimator, *problem.training(training))
@@ -149,8 +146,8 @@ def _run_on_rows(
 def _run_on_pairs(
     estimator: Any,
     problem: RankingProblem,
-    training: Rows,
-    test: Rows,
+    training: Index,
+    test: Index,
     judges: dict[str, Callable[..., float]],
 ) -> FoldResult:
     assert problem.pairs is not None
@@ -191,7 +188,7 @@ def _chain(estimator: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield from _chain(estimator.estimator, "estimator")
 
 
-def _taken(values: Any, part: Rows) -> Any:
+def _taken(values: Any, part: Index) -> Any:
     """Some entries of a sequence, which for ids may be a list of tuples."""
     if values is None:
         return None

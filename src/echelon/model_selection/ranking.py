@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._utils.text import aligned
+from .._utils.types import Index, Vector
 from ..base.folds import deal_folds
 from ..metrics.comparison import Summary
 from ..metrics.ranking.misranking import stated_misranking_loss
@@ -20,7 +21,7 @@ from ..metrics.ranking.scorers import RankingScorer, as_ranking_scorer
 from ..metrics.ranking.summary import QueryScores
 from ..ordinal.arrays import require_count
 from .query_splits import PairKFold, QueryKFold
-from .ranker_folds import FoldResult, RankingProblem, Rows, Vector, read_problem, run_fold
+from .ranker_folds import FoldResult, RankingProblem, read_problem, run_fold
 
 
 @dataclass(frozen=True)
@@ -168,8 +169,8 @@ def cross_validate_ranker(
     return _gather(folds, list(judges), return_estimator)
 
 
-def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Rows, Rows]]:
-    """Rows, or pairs, to train on and to test on."""
+def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Index, Index]]:
+    """Index, or pairs, to train on and to test on."""
     if isinstance(cv, Integral):
         require_count("cv", cv, least=2)
         if problem.pairs is None and problem.qid is None:
@@ -187,7 +188,7 @@ def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Rows, Rows]]:
     return cv.split(problem.X, problem.y, groups=problem.qid)
 
 
-def _dealt_rows(labels: Vector, n_folds: int) -> Iterator[tuple[Rows, Rows]]:
+def _dealt_rows(labels: Vector, n_folds: int) -> Iterator[tuple[Index, Index]]:
     """Folds of rows that have the same labels as far as possible: dealt out by rising label."""
     if n_folds > len(labels):
         raise ValueError(f"cv must be at most the number of rows, {len(labels)}; found {n_folds}.")
@@ -222,7 +223,7 @@ def _pair_scoring(scoring: Any) -> dict[str, Callable[..., float]]:
     return dict(judges)
 
 
-def _pairwise_accuracy(pairs: Rows, scores: Vector, pair_weight: Vector) -> float:
+def _pairwise_accuracy(pairs: Index, scores: Vector, pair_weight: Vector) -> float:
     return 1.0 - stated_misranking_loss(pairs, scores, pair_weight=pair_weight)
 
 

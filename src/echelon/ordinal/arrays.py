@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from .._utils.types import Vector
 
 #: Seeds are drawn below this, which every generator accepts.
 LARGEST_SEED = int(np.iinfo(np.int32).max)

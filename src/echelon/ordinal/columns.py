@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.intp]
+from .._utils.types import Codes
 
 HOW_TO_ORDER = (
     "give the order from lowest to highest, as classes=[...], a pandas ordered Categorical, "

@@ -11,9 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .labels import Codes
-
-Matrix = npt.NDArray[np.float64]
+from .._utils.types import Codes, Matrix
 
 COSTS = ("absolute", "squared", "zero_one")
 

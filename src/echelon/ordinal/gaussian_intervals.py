@@ -26,9 +26,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from .._utils.types import Array, Index
 from .latent import LEAST_WIDTH, ShiftTerms, shift_terms
-from .likelihoods import Array, Link, Probit
-from .panels import Index, build_panels, concave_support
+from .likelihoods import Link, Probit
+from .panels import build_panels, concave_support
 
 _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 #: the integrand is followed down to e^{−40} of its maximum

@@ -35,12 +35,8 @@ Numbers within a rounding error of each other count as equal, which can only add
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from .costs import Matrix
-from .labels import Codes
-
-Vector = npt.NDArray[np.float64]
+from .._utils.types import Codes, Matrix, Vector
 
 # Probabilities closer than this are equal.
 EQUAL = 1e-12

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import Codes
 from .._utils.warnings import warn_caller
-from .columns import HOW_TO_ORDER, Codes, LabelColumn, plain_array, read_column
+from .columns import HOW_TO_ORDER, LabelColumn, plain_array, read_column
 
 __all__ = ["Codes", "LabelOrderWarning", "OrdinalScale", "read_scale"]
 

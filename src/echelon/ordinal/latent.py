@@ -25,11 +25,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from .likelihoods import Array, Link, Logit, Probit
-
-Mask = npt.NDArray[np.bool_]
+from .._utils.types import Array
+from .likelihoods import Link, Logit, Probit
 
 #: an interval without width counts as one of this width, so that nothing is infinite
 LEAST_WIDTH = 1e-100

@@ -18,10 +18,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_expit, log_ndtr, ndtri
 
-Array = npt.NDArray[np.float64]
+from .._utils.types import Array
 
 _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 _LOG_PI = math.log(math.pi)

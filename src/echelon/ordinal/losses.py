@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import expit
 
-Array = npt.NDArray[np.float64]
+from .._utils.types import Array
+
 Function = Callable[[Array], Array]
 
 

@@ -18,11 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from .likelihoods import Array
+from .._utils.types import Array, Index
 
-Index = npt.NDArray[np.intp]
 #: value, slope and curvature (at most −1) of some rows' functions at one point each
 Concave = Callable[[Index, Array], tuple[Array, Array, Array]]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .costs import Matrix, threshold_weights
-from .labels import Codes
+from .._utils.types import Codes, Matrix
+from .costs import threshold_weights
 
 Sides = npt.NDArray[np.int8]
 

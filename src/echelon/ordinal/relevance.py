@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Vector, finite_vector
+from .._utils.types import Vector
+from .arrays import finite_vector
 from .columns import LabelColumn, read_column
 from .labels import read_scale
 

@@ -22,10 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from .costs import Matrix
-from .labels import Codes
-
-Vector = npt.NDArray[np.float64]
+from .._utils.types import Codes, Matrix, Vector
 
 
 def margins(scores: Vector, thresholds: Vector) -> Matrix:

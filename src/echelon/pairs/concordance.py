@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._native._pair_counts import count_sorted_pairs
-
-Vector = npt.NDArray[np.float64]
+from .._utils.types import Vector
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Codes = npt.NDArray[np.intp]
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
+from .._utils.types import Codes, Matrix, Vector
 
 COUNTS = ("once", "per_threshold")
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._native._pair_windows import mixed_levels
+from .._utils.types import Codes, Vector
 from .exponential import LevelSums
 from .pair_set import LevelPairs, exclusive_sums
-from .queries import Codes, Vector
 
 
 class ExponentialLoss:

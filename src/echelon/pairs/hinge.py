@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._native._pair_windows import window_moments, window_sums
+from .._utils.types import Vector
 from .pair_set import LevelPairs
-from .queries import Vector
 from .score_order import Levels, ScoreOrder, ScoreSorter
 
 

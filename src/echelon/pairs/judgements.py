@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .queries import Codes, Vector, checked_weights, query_codes
+from .._utils.types import Codes, Vector
+from .queries import checked_weights, query_codes
 
 
 class JudgementColumns(NamedTuple):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from .._utils.types import Vector
 from .pair_set import ListedPairs
-from .queries import Vector
 
 Derivatives = tuple[Vector, Vector, Vector]
 

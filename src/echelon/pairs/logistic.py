@@ -24,8 +24,8 @@ import numpy as np
 from scipy.special import expit
 
 from .._native._pair_boxes import N_MOMENTS, pair_fields
+from .._utils.types import Vector
 from .pair_set import LevelPairs
-from .queries import Vector
 from .score_order import ScoreOrder, ScoreSorter
 
 # e^−37 is below the spacing of numbers next to 1.

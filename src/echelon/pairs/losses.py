@@ -12,13 +12,13 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import Vector
 from .exponential_pairs import ExponentialLoss
 from .hinge import HingeLoss
 from .listed import ListedLoss
 from .logistic import LogisticLoss
 from .misranking import PairTotals, misranked
 from .pair_set import LevelPairs, PairSet
-from .queries import Vector
 
 __all__ = ["PAIR_LOSSES", "LossPoint", "PairLoss", "PairTotals", "misranked", "pair_loss"]
 

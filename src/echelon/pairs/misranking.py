@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._native._pair_windows import ranked_weights
+from .._utils.types import Vector
 from .pair_set import LevelPairs, ListedPairs, PairSet
-from .queries import Vector
 from .score_order import ScoreSorter
 
 

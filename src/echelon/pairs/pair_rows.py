@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._utils.types import Codes
 from .pair_set import LevelPairs, ListedPairs, PairSet
-from .queries import Codes
 
 
 def weigh_queries_alike(pairs: PairSet) -> PairSet:

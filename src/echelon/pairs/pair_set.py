@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import Codes, Vector
 from .judgements import JudgementColumns, judged_pairs
-from .queries import Codes, Vector, by_id, checked_weights, query_codes
+from .queries import by_id, checked_weights, query_codes
 
 # A query with more levels than this is summed on its own.
 _MANY_LEVELS = 64

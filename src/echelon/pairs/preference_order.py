@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.choices import require_choice
+from .._utils.types import Codes, Vector
 from .preference_panel import OrderResult, Panel, Preference, read_preference
-from .queries import Codes, Vector
 
 METHODS = ("quicksort", "degree")
 DECISIONS = ("sample", "majority")

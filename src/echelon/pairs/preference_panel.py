@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.choices import require_choice
-from .queries import Codes, Vector
+from .._utils.types import Codes, Vector
 
 Preference = Callable[[Codes, Codes], Any]
 

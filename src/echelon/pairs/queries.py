@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Codes = npt.NDArray[np.intp]
-Vector = npt.NDArray[np.float64]
+from .._utils.types import Codes, Vector
 
 # Whole numbers are looked up in a table of at most so many entries per row.
 _TABLE_FACTOR = 4

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._native._pair_windows import group_by_query
+from .._utils.types import Codes, Vector
 from .pair_set import LevelPairs
-from .queries import Codes, Vector
 
 Levels = npt.NDArray[np.int32]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-Vector = npt.NDArray[np.float64]
+from .._utils.types import Vector
 
 
 @dataclass(frozen=True)

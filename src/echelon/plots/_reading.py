@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.types import Matrix, Vector
 from ..base.reading import (
     FittedModel,
     answering_model,
@@ -24,9 +25,6 @@ from ..base.reading import (
 from ..metrics.ranking.scorers import ranking_scores
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 
 def name_of(estimator: Any, name: str | None = None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from .._utils.types import Vector
 from ..base.validation import class_factors
 from ..metrics import misranking_loss
 from ..ordinal.arrays import check_weights
@@ -18,8 +18,6 @@ from ._reading import name_of, opened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Vector = npt.NDArray[np.float64]
 
 
 class BoostingCurveDisplay:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.frames import make_frame
+from .._utils.types import Matrix, Vector
 from ..base.reading import known_inputs
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import OrdinalScale
@@ -17,8 +18,6 @@ from ._reading import classes_of, labelling_model, name_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 _ROOM = 0.06
 _MARKS = "o^sDvP<*>Xd"

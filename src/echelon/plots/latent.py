@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import gaussian_kde
 
+from .._utils.types import Vector
 from ..metrics._labels import read_scores
 from ..ordinal.labels import read_scale
 from . import _style as style
@@ -16,7 +16,6 @@ from ._reading import classes_of, latent_of, name_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Vector = npt.NDArray[np.float64]
 
 #: fewer rows than this are drawn one by one
 _LEAST_ROWS = 5

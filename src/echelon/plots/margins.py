@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from .._utils.types import Vector
 from ..base.reading import inner_estimator, known_inputs, without_infinity
 from ..metrics._labels import require_length
 from ..metrics.ranking.scorers import ranking_scores
@@ -22,7 +22,6 @@ from ._reading import classes_of, labelling_model, name_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Vector = npt.NDArray[np.float64]
 
 #: most pairs that are listed; of more, as many are drawn
 _MOST_PAIRS = 200_000

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_random_state
 
+from .._utils.types import Vector
 from ..base.mixins import RankerMixin
 from ..base.pair_explanations import PairTerm, linear_terms
 from ..base.validation import all_or_nothing, validate_ranking_chunk
 from ..ordinal.arrays import LARGEST_SEED
-
-Vector = npt.NDArray[np.float64]
 
 
 class StreamedRankerMixin(RankerMixin):

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .._utils.choices import require_choice
+from .._utils.types import Vector
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs import PairSet, query_codes
@@ -18,8 +19,6 @@ from ..pairs.losses import pair_loss
 from ..solvers.ranking.online_rank_svm import LOSSES, RATES, DescentState, PairSteps, descend
 from ..solvers.ranking.pair_draws import PairSampler
 from .linear_scores import LinearRankerMixin, StreamedRankerMixin
-
-Vector = npt.NDArray[np.float64]
 
 # Query of rows without one, which no id of the user equals.
 _NO_QUERY = ()

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
+from .._utils.types import Vector
 from ..base.members import clone_or, inherit_input_tags, seed
 from ..base.mixins import RankerMixin
 from ..base.pair_explanations import PairExplanation, explanation, shapley_terms
@@ -36,7 +37,6 @@ __all__ = [
     "sort_by_degree",
 ]
 
-Vector = npt.NDArray[np.float64]
 
 # Numbers in the features of the pairs that are judged at a time.
 _BLOCK = 1 << 20

@@ -6,21 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import has_fit_parameter
 
+from .._utils.types import Index, Vector
 from ..base.members import fit_weighted
 from ..base.validation import RankingData
 from ..pairs import PairSet
 from ..solvers.ranking.pair_draws import draw_pairs
 
-Vector = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
-
 
 def training_pairs(
     data: RankingData, max_pairs: int, rng: np.random.Generator
-) -> tuple[Rows, Rows, Vector]:
+) -> tuple[Index, Index, Vector]:
     """Stated pairs, and implied ones: all of them, or as many as are wanted, by weight."""
     stated = PairSet(data.pairs.n_items, listed=data.pairs.listed)
     implied = PairSet(data.pairs.n_items, implied=data.pairs.implied)
@@ -38,8 +35,8 @@ def fit_both_ways(
     model: Any,
     pair_features: Callable[[Any, Any], Any],
     X: Any,
-    winners: Rows,
-    losers: Rows,
+    winners: Index,
+    losers: Index,
     weights: Vector,
 ) -> Any:
     """Fit a classifier to say whether the first of two rows wins, on both orders of each pair."""

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
+from .._utils.types import Vector
 from .._utils.warnings import warn_caller
 from ..base.pair_explanations import PairTerm
 from ..base.rounds import Patience, is_reported, print_round
@@ -32,8 +33,6 @@ from ..solvers.ranking.rank_boost_stumps import (
 from ..solvers.ranking.rank_boost_validation import hold_out
 from .base_rankers import BaseRankers, member_answers, stump_terms
 from .rounds import HeldOutPairs, StagedRankerMixin, check_stopping
-
-Vector = npt.NDArray[np.float64]
 
 # Attributes that only some fits set.
 _SOMETIMES = (

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._utils.choices import require_choice
+from .._utils.types import Vector
 from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
 from ..base.mixins import RankerMixin
 from ..base.validation import RankingData
@@ -34,8 +34,6 @@ from .rank_svm_problem import (
     read_rank_task,
     store_certificate,
 )
-
-Vector = npt.NDArray[np.float64]
 
 # So many stated pairs at most are solved in the dual unless the solver is chosen.
 _FEW_PAIRS = 2_000

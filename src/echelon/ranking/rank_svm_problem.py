@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.choices import require_choice
@@ -16,9 +14,6 @@ from ..ordinal.arrays import require_count, require_positive
 from ..pairs.pair_rows import row_weight, weigh_queries_alike
 from ..pairs.pair_set import PairSet
 from ..solvers.ranking.pair_newton import PairSolution, Progress
-
-Vector = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)

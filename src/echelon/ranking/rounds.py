@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.types import Vector
 from ..base.mixins import RankerMixin
 from ..base.rounds import Patience, check_patience
 from ..base.validation import RankingData, one_column, validate_inputs
@@ -21,8 +21,6 @@ from ..pairs.pair_set import PairSet
 from ..pairs.queries import query_codes
 from ..solvers.ranking.rank_boost import Round
 from .base_rankers import member_answers
-
-Vector = npt.NDArray[np.float64]
 
 
 class StagedRankerMixin(RankerMixin):

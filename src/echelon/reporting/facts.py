@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import Codes
 from ..inspection.holdout import rows_of, stratified_folds, unfitted
 from ..inspection.response import Response, stated_kinds
 from ..metrics import OrdinalReport, ordinal_report
 from ..ordinal.costs import cost_matrix
-from ..ordinal.labels import Codes, OrdinalScale
+from ..ordinal.labels import OrdinalScale
 
 #: folds of the split that gives a quarter of the rows to look at
 _QUARTER = 4

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..ordinal.costs import Matrix
-from ..ordinal.thresholds import Vector
+from .._utils.types import Matrix, Vector
 from ..solvers.rules.bodies import Body, Interval
 
 # From here on, floats have no digits after the point, and repr writes them with an exponent.

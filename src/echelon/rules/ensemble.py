@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit, logit
 
+from .._utils.types import Codes, Matrix, Vector
 from ..base.rounds import Patience
 from ..base.validation import OrdinalData
-from ..ordinal.costs import Matrix
-from ..ordinal.labels import Codes
 from ..ordinal.reduction import monotone_exceedance
-from ..ordinal.thresholds import Vector, all_levels, level_of_threshold, margins
+from ..ordinal.thresholds import all_levels, level_of_threshold, margins
 from ..solvers.rules.bodies import Body, covers
 from ..solvers.rules.rank_rules import RuleRound
 from ..solvers.rules.tables import RuleTable, tabulate_rules

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._utils.frames import make_frame
+from .._utils.types import Matrix, Vector
 from ..base.pair_explanations import PairExplanation, PairTerm, explanation
-from ..ordinal.costs import Matrix
 from ..ordinal.reduction import decode
-from ..ordinal.thresholds import Vector
 from .html import table
 from .names import Naming
 from .rule import Rule

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ordinal.costs import Matrix
-from ..ordinal.labels import Codes
-from ..ordinal.thresholds import Vector
+from .._utils.types import Codes, Matrix, Vector
 from ..solvers.rules.bodies import Body, Condition, Interval, Membership
 from .columns import InputColumns
 from .cuts import Gaps, ShownCut, cut_gaps, plain_number, shown_cut

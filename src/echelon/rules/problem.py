@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
+from .._utils.types import Codes
 from ..base.validation import OrdinalData
 from ..ordinal.arrays import require_count, require_positive
-from ..ordinal.labels import Codes
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.rules.losses import AbsoluteLoss, RankLoss, RuleLoss, ThresholdLoss, measure
 from ..solvers.rules.search import TECHNIQUES, RuleSearch

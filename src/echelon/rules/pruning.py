@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._utils.types import Vector
 from ..base.validation import OrdinalData
-from ..ordinal.thresholds import Vector
 from ..solvers.rules.bodies import Body, covers
 from ..solvers.rules.losses import RuleLoss
 from ..solvers.rules.rank_rules import RuleRound, replay

@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.frames import one_row
+from .._utils.types import Codes, Vector
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
@@ -30,9 +31,7 @@ from ..base.validation import (
     validate_ordinal_fit,
 )
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count
-from ..ordinal.labels import Codes
 from ..ordinal.reduction import decode, exceedance_to_probabilities
-from ..ordinal.thresholds import Vector
 from ..solvers.linear.calibration import calibrate_by_exponential
 from ..solvers.rules.losses import RuleLoss
 from ..solvers.rules.rank_rules import boost_rules

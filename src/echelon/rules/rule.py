@@ -9,9 +9,8 @@ from html import escape
 
 import numpy as np
 
-from ..ordinal.costs import Matrix
-from ..ordinal.thresholds import Vector
-from ..solvers.rules.bodies import Body, Mask, covers
+from .._utils.types import Mask, Matrix, Vector
+from ..solvers.rules.bodies import Body, covers
 from .html import bar, histogram, table
 from .names import MOST_NAMES, Naming, RuleCondition
 from .words import amount, percent, signed, typical

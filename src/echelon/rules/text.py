@@ -9,7 +9,7 @@ import numpy as np
 
 from .._utils.frames import make_frame
 from .._utils.text import aligned
-from ..ordinal.thresholds import Vector
+from .._utils.types import Vector
 from .html import table
 from .names import Naming
 from .rule import Rule

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.types import Vector
 from ..base.validation import OrdinalData
-from ..ordinal.thresholds import Vector
 from .ensemble import Levels, RuleEnsemble
 from .explanations import Explanation, explain_rows
 from .names import Naming, name_rules

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._utils.types import Codes, Matrix
 from ..base.validation import OrdinalData
-from ..ordinal.costs import Matrix
-from ..ordinal.labels import Codes
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
 from ..solvers.svor.dual import ThresholdDual

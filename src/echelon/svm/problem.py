@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._utils.types import Matrix, Vector
 from ..base.kernel_machine import make_kernel, take_inputs
 from ..base.validation import OrdinalData, read_costs, validate_ordinal_fit
 from ..kernels import Kernel
 from ..kernels.cache import RowSource, row_source
 from ..ordinal.arrays import require_positive
-from ..ordinal.costs import Matrix, adjacent_weights, cost_matrix, threshold_weights
-from ..ordinal.thresholds import Vector, all_levels
+from ..ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
+from ..ordinal.thresholds import all_levels
 from ..solvers.svor import dual as threshold_dual
 from ..solvers.svor.dual import ThresholdDual
 

@@ -12,13 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.types import Codes, Matrix
 from .._utils.warnings import warn_caller
 from ..base.folds import deal_folds
 from ..base.kernel_machine import KernelMachineMixin
 from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs
 from ..ordinal.arrays import finite_vector
-from ..ordinal.labels import Codes
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
@@ -27,8 +27,6 @@ from ..solvers.svor.dual import ThresholdDual
 from ..solvers.svor.smo import DualSolution, scaled_start, solve_threshold_dual
 from .many_weights import SignedMachines
 from .problem import Task, all_thresholds, build_dual, read_task
-
-Matrix = npt.NDArray[np.float64]
 
 _CALIBRATION_FOLDS = 5
 

@@ -16,11 +16,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..ordinal.costs import Matrix
+from .._utils.types import Codes, Matrix, Vector
 from ..ordinal.intervals import EQUAL
-from ..ordinal.labels import Codes
 from .names import HIGH, LOW, PREDICTED, PROBABILITY
 from .rule_masks import RuleMasks, level_places
 
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from ..tables import Schema
 
 Arrays = dict[str, Any]
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

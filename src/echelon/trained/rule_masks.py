@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._native._rule_masks import add_covered, code_column
+from .._utils.types import Vector
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Vector = npt.NDArray[np.float64]
 Arrays = dict[str, Any]
 
 _WORD = 64

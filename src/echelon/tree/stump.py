@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
+from .._utils.types import Codes, Matrix
 from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
 from ..base.validation import (
     OrdinalData,
@@ -17,8 +18,6 @@ from ..base.validation import (
     validate_inputs,
     validate_ordinal_fit,
 )
-from ..ordinal.costs import Matrix
-from ..ordinal.labels import Codes
 from ..ordinal.reduction import side_matrix
 from ..ordinal.thresholds import margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.types import Codes, Matrix
 from ..base.mixins import OrdinalClassifierMixin, SignedLearnerMixin
 from ..base.validation import (
     OrdinalData,
@@ -22,8 +23,6 @@ from ..base.validation import (
     validate_ordinal_fit,
 )
 from ..ordinal.arrays import LARGEST_SEED, require_count
-from ..ordinal.costs import Matrix
-from ..ordinal.labels import Codes
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.boosting.ordinal_tree import CRITERIA, OrdinalTree, TreeLearner, TreeLimits
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._utils.types import Codes, Matrix
 from ...ordinal.arrays import finite_vector, require_count, require_positive
 from ...pairs.pair_set import PairSet
-from ...pairs.queries import Codes
 from .margin_loss import margin_loss
-from .rademacher import Matrix, stump_rademacher, stump_rademacher_bound
+from .rademacher import stump_rademacher, stump_rademacher_bound
 
 
 @dataclass(frozen=True)

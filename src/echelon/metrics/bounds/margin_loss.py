@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._utils.types import Vector
 from ...ordinal.arrays import check_weights, finite_vector, read_numbers, require_positive
 from ...pairs.losses import pair_loss
 from ...pairs.misranking import misranked
 from ...pairs.pair_set import PairSet
 from ..ranking.misranking import moderate
-from ..ranking.queries import Vector, read_label_column
+from ..ranking.queries import read_label_column
 
 
 def margin_loss(

@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._utils.types import Matrix, Vector
 from ...ordinal.arrays import read_numbers, require_count, require_positive
-from ..ranking.queries import Vector
 from ..ranking.summary import blocks
-
-Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from scipy.integrate import trapezoid
 
 from ..._utils.choices import require_choice
+from ..._utils.types import Vector
 from .misranking import PairShares, QueryPairs, pair_metric, pair_rows, query_pairs, tie_error
-from .queries import QueryRows, Vector, by_query
+from .queries import QueryRows, by_query
 
 LEVEL_AVERAGES = ("pairs", "level_pairs", "thresholds")
 

@@ -14,10 +14,11 @@ from typing import Any
 from scipy import stats
 
 from ..._utils.choices import require_choice
+from ..._utils.types import Vector
 from ...ordinal.arrays import require_count
 from ..comparison import two_sided_p
 from .auc import positives
-from .queries import Vector, by_query
+from .queries import by_query
 
 INTERVALS = ("logit", "normal", "hoeffding")
 

@@ -11,8 +11,9 @@ import numpy as np
 from scipy import stats
 
 from ..._utils.choices import require_choice
+from ..._utils.types import Vector
 from ..comparison import two_sided_p
-from .queries import Vector, by_query
+from .queries import by_query
 from .retrieval import ndcg_score
 from .summary import QueryScores, blocks, mean_interval, standard_error, weighted_mean
 

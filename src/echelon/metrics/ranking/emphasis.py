@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._utils.types import Index, Matrix, Vector
 from ...ordinal.arrays import read_numbers, require_count
 from ...pairs.preference_panel import ROUNDING, read_probabilities
 from .emphasis_axioms import Emphasis, as_function, check_emphasis
 from .misranking import pair_rows, query_pairs, tie_error
-from .queries import QueryRows, Vector, order_within, padded_queries, read_label_column
+from .queries import QueryRows, order_within, padded_queries, read_label_column
 from .summary import QueryScores, is_loss, query_metric, settled
-
-Ranks = npt.NDArray[np.intp]
-Matrix = npt.NDArray[np.float64]
 
 EMPHASES = ("uniform", "top_k", "auc", "k_partite")
 
@@ -187,7 +185,7 @@ def _own_sums(view: QueryRows, omega: Emphasis | npt.ArrayLike, ties: str, check
     return sums
 
 
-def _misrankable(ranks: Ranks) -> Any:
+def _misrankable(ranks: Index) -> Any:
     """All pairs of positions (worse, better) in the target, in blocks."""
     order = np.argsort(ranks, kind="stable")
     ahead = np.searchsorted(ranks[order], ranks[order])
@@ -200,7 +198,7 @@ def _misrankable(ranks: Ranks) -> Any:
         yield worse, order[np.arange(len(worse)) - starts]
 
 
-def _target_ranks(labels: Vector, starts: Ranks) -> Ranks:
+def _target_ranks(labels: Vector, starts: Index) -> Index:
     """Rank of each row in its query, the highest label first; equal labels share the best rank."""
     order = order_within(-labels, padded_queries(starts))
     places = np.arange(len(order))
@@ -218,7 +216,7 @@ def _all_pairs(view: QueryRows) -> Vector:
 
 def _named_emphasis(
     labels: Vector, omega: str, k: int | None
-) -> Callable[[Ranks, Ranks], Matrix] | None:
+) -> Callable[[Index, Index], Matrix] | None:
     """ω of a pair of different labels of one query; None where it is not defined."""
     _check_name(omega, k)
     if omega == "top_k":
@@ -237,7 +235,7 @@ def _named_emphasis(
 
 def _own_emphasis(
     omega: Emphasis | npt.ArrayLike, n: int, check: bool
-) -> Callable[[Ranks, Ranks], Matrix]:
+) -> Callable[[Index, Index], Matrix]:
     if check:
         check_emphasis(omega, n)
     return as_function(omega, n)
@@ -245,7 +243,7 @@ def _own_emphasis(
 
 def _preference_function(
     preference: Any, n: int, check: bool
-) -> Callable[[Ranks, Ranks], npt.ArrayLike]:
+) -> Callable[[Index, Index], npt.ArrayLike]:
     if callable(preference):
         return preference
     h = read_numbers(preference, "preference")

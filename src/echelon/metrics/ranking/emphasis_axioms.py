@@ -7,11 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from ..._utils.types import Index, Matrix
 from ...ordinal.arrays import read_numbers, require_count
 
-Ranks = npt.NDArray[np.intp]
-Matrix = npt.NDArray[np.float64]
-Emphasis = Callable[[Ranks, Ranks], npt.ArrayLike]
+Emphasis = Callable[[Index, Index], npt.ArrayLike]
 
 # All triples of this many ranks are checked; of more ranks, a selection of as many.
 _MOST_CHECKED = 512
@@ -54,11 +53,11 @@ def check_emphasis(omega: Emphasis | npt.ArrayLike, n: int) -> None:
     _check_triangles(values, ranks, slack)
 
 
-def as_function(omega: Emphasis | npt.ArrayLike, n: int) -> Callable[[Ranks, Ranks], Matrix]:
+def as_function(omega: Emphasis | npt.ArrayLike, n: int) -> Callable[[Index, Index], Matrix]:
     """ω as a function of two arrays of ranks that always gives an array of their shape."""
     if callable(omega):
 
-        def evaluate(i: Ranks, j: Ranks) -> Matrix:
+        def evaluate(i: Index, j: Index) -> Matrix:
             shape = np.broadcast_shapes(i.shape, j.shape)
             values = read_numbers(omega(i, j), "omega(i, j)")
             if values.shape not in ((), shape):
@@ -77,7 +76,7 @@ def as_function(omega: Emphasis | npt.ArrayLike, n: int) -> Callable[[Ranks, Ran
     return lambda i, j: table[i - 1, j - 1]
 
 
-def _check_symmetry(values: Matrix, ranks: Ranks, off: npt.NDArray[np.bool_], slack: float) -> None:
+def _check_symmetry(values: Matrix, ranks: Index, off: npt.NDArray[np.bool_], slack: float) -> None:
     wrong = (np.abs(values - values.T) > slack) & off
     if wrong.any():
         i, j = np.argwhere(wrong)[0]
@@ -87,7 +86,7 @@ def _check_symmetry(values: Matrix, ranks: Ranks, off: npt.NDArray[np.bool_], sl
         )
 
 
-def _check_monotonicity(values: Matrix, ranks: Ranks, slack: float) -> None:
+def _check_monotonicity(values: Matrix, ranks: Index, slack: float) -> None:
     growth = np.diff(values, axis=1)
     rows, steps = np.indices(growth.shape)
     # Right of the diagonal the values may not fall, left of it they may not rise.
@@ -102,7 +101,7 @@ def _check_monotonicity(values: Matrix, ranks: Ranks, slack: float) -> None:
         )
 
 
-def _check_triangles(values: Matrix, ranks: Ranks, slack: float) -> None:
+def _check_triangles(values: Matrix, ranks: Index, slack: float) -> None:
     for k in range(1, len(ranks) - 1):
         detour = values[:k, k, None] + values[k, None, k + 1 :]
         wrong = values[:k, k + 1 :] > detour + slack
@@ -116,7 +115,7 @@ def _check_triangles(values: Matrix, ranks: Ranks, slack: float) -> None:
             )
 
 
-def _checked_ranks(n: int) -> Ranks:
+def _checked_ranks(n: int) -> Index:
     if n <= _MOST_CHECKED:
         return np.arange(1, n + 1)
     half = _MOST_CHECKED // 2

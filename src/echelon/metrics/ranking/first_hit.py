@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
+from ..._utils.types import Codes, Vector
 from ...ordinal.arrays import require_count
 from .gains import Gain, discounts_of, gains_of
 from .presets import conventions
-from .queries import Codes, Ranking, Vector, by_query, padded_queries, rank_rows
+from .queries import Ranking, by_query, padded_queries, rank_rows
 from .summary import QueryScores, query_metric, settled
 
 #: Readers still unsatisfied that no longer count.

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.types import Codes, Vector
 from ...ordinal.arrays import read_numbers
-from .queries import Codes, Vector
 
 Gain = str | Callable[[Vector], Any] | Mapping[float, float] | Sequence[float]
 Discount = str | Callable[[Vector], Any]

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..._utils.choices import require_choice
+from ..._utils.types import Vector
 from ...pairs.misranking import misranked, misranked_by_query
 from ...pairs.pair_set import PairSet
-from .queries import QueryRows, Vector, by_query, read_score_column
+from .queries import QueryRows, by_query, read_score_column
 from .summary import QueryScores, is_loss, query_metric, settled
 
 #: How much of an error a pair with equal scores is.

@@ -15,13 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._utils.choices import require_choice
+from ..._utils.types import Codes, Vector
 from ...ordinal.arrays import check_weights, finite_vector, read_numbers
 from ...ordinal.relevance import read_relevance
 from ...pairs.queries import by_id, query_codes
 from .._labels import require_length
 
-Vector = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.intp]
 Block = tuple[Codes, "npt.NDArray[np.bool_] | None"]
 
 #: How rows of equal score are taken.

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._utils.choices import require_choice
+from ..._utils.types import Vector
 from ...ordinal.arrays import require_count
 from .gains import Discount, Gain, discounts_of, gains_of, within
 from .presets import conventions
-from .queries import QueryRows, Ranking, Vector, by_query, fall_within, rank_rows
+from .queries import QueryRows, Ranking, by_query, fall_within, rank_rows
 from .summary import QueryScores, query_metric, settled
 
 

@@ -12,14 +12,13 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.metrics._scorer import _BaseScorer, _cached_call
 
+from ..._utils.types import Vector
 from ...ordinal.reduction import expected_rank
 from .compare import per_query
 from .first_hit import hit_rate, reciprocal_rank
 from .misranking import PairShares, pair_metric, pair_rows, query_pairs
 from .retrieval import average_precision, ndcg_score, precision_at, recall_at
 from .summary import QueryScores
-
-Vector = npt.NDArray[np.float64]
 
 
 class RankingScorer(_BaseScorer):

@@ -13,8 +13,9 @@ import numpy as np
 from scipy import stats
 
 from ..._utils.choices import require_choice
+from ..._utils.types import Vector
 from ...ordinal.arrays import require_count
-from .queries import QueryRows, Vector
+from .queries import QueryRows
 
 #: Numbers drawn at a time when queries are resampled or signs flipped.
 _BLOCK = 1 << 21

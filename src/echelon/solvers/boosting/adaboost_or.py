@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..._native._stumps import scale_sides, weigh_votes
-from ...ordinal.costs import Matrix
-from ...ordinal.labels import Codes
+from ..._utils.types import Codes, Matrix
 from ...ordinal.reduction import side_matrix
 
 Learner = Callable[[Matrix], tuple[Any, Codes]]

@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ...ordinal.thresholds import Vector, midpoints
+from ..._utils.types import Vector
+from ...ordinal.thresholds import midpoints
 
 BinCodes = npt.NDArray[np.uint8] | npt.NDArray[np.int32]
 

@@ -20,10 +20,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...ordinal.costs import Matrix, mean_weights_by_class
-from ...ordinal.labels import Codes
+from ..._utils.types import Codes, Matrix, Vector
+from ...ordinal.costs import mean_weights_by_class
 from ...ordinal.reduction import reverse_reduce
-from ...ordinal.thresholds import Vector, fit_cost, fit_exponential, margins
+from ...ordinal.thresholds import fit_cost, fit_exponential, margins
 from ...pairs.exponential import ExponentialPairLoss, LevelSums
 
 #: Longest step along h; only an h that makes no error at all wants more.

@@ -25,10 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._trees import Grower, find_leaves, find_leaves_by_code
-from ...ordinal.costs import Matrix
-from ...ordinal.labels import Codes
+from ..._utils.types import Codes, Matrix, Vector
 from ...ordinal.reduction import decode
-from ...ordinal.thresholds import Vector
 from .bins import BinnedInputs
 
 Integers = npt.NDArray[np.int32]

@@ -24,9 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._stumps import least_costs, sum_by_bin, sum_sides, trace_cuts
-from ...ordinal.costs import Matrix
-from ...ordinal.labels import Codes
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Codes, Matrix, Vector
 from .bins import BinnedInputs
 
 # Sums of all bins of a group of features should stay in the processor's second cache.

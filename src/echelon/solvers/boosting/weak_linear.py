@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._weak_linear import descend
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Matrix, Vector
 
 #: γ: mean size of the argument of tanh.
 SLOPE = 2.0

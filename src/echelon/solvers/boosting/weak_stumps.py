@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Matrix, Vector
 from .bins import BinnedInputs
 from .stumps import Stump, StumpSearch
 

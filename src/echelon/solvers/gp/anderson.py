@@ -8,9 +8,8 @@ combined error. On an affine map with m distinct rates it needs m + 1 steps.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from ..._utils.types import Vector
 
 #: Relative ridge of the least-squares problem, against collinear errors.
 _RIDGE = 1e-10

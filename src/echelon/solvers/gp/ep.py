@@ -30,16 +30,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._utils.types import Vector
 from ...ordinal.gaussian_intervals import TiltedTerms, expected_terms, tilted_terms
 from .anderson import Anderson
 from .evidence import Evidence, Gradient
 from .laplace import solve_laplace
 from .likelihood import OrdinalLikelihood, RowGradient
 from .prior import DenseFactor, DensePrior, Factor, Prior, add_outer
-
-Vector = npt.NDArray[np.float64]
 
 #: Sweeps that the acceleration remembers.
 _MEMORY = 8

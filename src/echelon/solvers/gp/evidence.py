@@ -17,14 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
+from ..._utils.types import Matrix, Vector
 from .likelihood import ParameterGradient
 from .prior import DenseFactor, Factor, SparseFactor, add_outer
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,11 @@ and for a parameter φ of the likelihood Σ w ∂ℓ/∂φ − ½ Σ A_ii ∂W_i
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ..._utils.types import Vector
 from .evidence import Evidence, Gradient
 from .likelihood import LatentTerms, OrdinalLikelihood
 from .prior import Factor, Prior
-
-Vector = npt.NDArray[np.float64]
 
 _TOLERANCE = 1e-19
 #: A decrement that rounding may leave where no step improves the objective any more.

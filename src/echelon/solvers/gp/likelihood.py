@@ -14,13 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from ...ordinal.labels import Codes
+from ..._utils.types import Codes, Vector
 from ...ordinal.latent import ShiftTerms, shift_terms
 from ...ordinal.likelihoods import Link
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

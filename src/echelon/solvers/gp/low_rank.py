@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import eigh
 
+from ..._utils.types import Array
 from ...kernels.rows import chunks, squared_norms
-
-Array = npt.NDArray[np.float64]
 
 # Least ridge in units of the largest variance of a score, where the residuals leave none.
 _LEAST_RIDGE = 1e-10

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_solve
 
+from ..._utils.types import Matrix, Vector
 from .evidence import Evidence
 from .prior import DenseFactor, SparseFactor, whiten
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 
 
 class Predictor(Protocol):

@@ -21,13 +21,11 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.linalg.blas import dger, dsyrk
 from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
+from ..._utils.types import Matrix, Vector
 
 #: Below this T·Σ_ii a posterior variance is not taken from the diagonal of B⁻¹, where it cancels.
 _SMALL_PRECISION = 1e-4

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import isotonic_regression, minimize_scalar
 
-from ...ordinal.costs import Matrix
-from ...ordinal.labels import Codes
+from ..._utils.types import Codes, Matrix, Vector
 from ...ordinal.likelihoods import get_link
 from ...ordinal.reduction import monotone_exceedance
-from ...ordinal.thresholds import Vector, all_levels, exponential_sides, level_of_threshold
+from ...ordinal.thresholds import all_levels, exponential_sides, level_of_threshold
 from ...pairs.exponential import LevelSums
 from .cumulative_link import CumulativeLinkProblem, solve_cumulative_link
 from .design import StandardizedDesign

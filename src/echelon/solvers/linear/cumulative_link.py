@@ -19,9 +19,9 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
-from ...ordinal.labels import Codes
+from ..._utils.types import Codes, Matrix, Vector
 from ...ordinal.likelihoods import IntervalTerms, Link, interval_terms
-from .design import Matrix, StandardizedDesign, Vector
+from .design import StandardizedDesign
 
 
 @dataclass(frozen=True)

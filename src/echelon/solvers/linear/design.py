@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
+from ..._utils.types import Matrix, Vector
 
 _BLOCK_ROWS = 8192
 

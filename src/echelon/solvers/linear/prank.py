@@ -27,10 +27,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..._native._prank import Perceptron, draw_rows, row_scores
-from ...ordinal.labels import Codes
+from ..._utils.types import Codes, Matrix, Vector
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 Progress = Callable[[int, float], None]
 
 # Draws between two returns to Python: some hundredths of a second.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from ...ordinal.labels import Codes
+from ..._utils.types import Codes
 from .design import StandardizedDesign
 
 

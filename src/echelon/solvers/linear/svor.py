@@ -29,8 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ordinal.labels import Codes
-from .design import Matrix, Vector
+from ..._utils.types import Codes, Matrix, Vector
 from .svor_pass import ThresholdHinges
 from .svor_path import NewtonPath, Progress
 from .svor_rows import RowSummary, Source

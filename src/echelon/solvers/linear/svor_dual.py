@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .design import Matrix, Vector
+from ..._utils.types import Matrix, Vector
 from .svor_pass import FREE, ROOM, STUCK, DualSums
 
 

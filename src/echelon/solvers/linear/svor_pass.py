@@ -19,8 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...ordinal.labels import Codes
-from .design import Matrix, Vector
+from ..._utils.types import Codes, Matrix, Vector
 from .svor_rows import Source, blocks
 
 

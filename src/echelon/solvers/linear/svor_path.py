@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .design import Vector
+from ..._utils.types import Vector
 from .svor_dual import dual_value
 from .svor_pass import (
     Evaluation,

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...ordinal.labels import Codes
-from .design import Matrix, Vector
+from ..._utils.types import Codes, Matrix, Vector
 
 Chunk = tuple[Any, Codes, Vector]
 Source = Iterable[Chunk]

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import nnls
 
-from .design import Matrix, Vector
+from ..._utils.types import Matrix, Vector
 
 Solve = Callable[[Matrix], Matrix]
 

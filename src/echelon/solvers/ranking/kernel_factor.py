@@ -11,12 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
+from ..._utils.types import Index, Matrix, Vector
 
 # What is left of a diagonal entry below this share of the largest is a rounding error.
 _ROUNDING = 1e-12

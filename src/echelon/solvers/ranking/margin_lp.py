@@ -28,12 +28,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
+from ..._utils.types import Matrix, Vector
 from ...pairs import PairSet
 from ...pairs.losses import pair_loss
-from ...pairs.queries import Vector
 from .pair_margins import worst_pairs
-
-Matrix = npt.NDArray[np.float64]
 
 # Cuts that no optimum of the master has needed for so many steps are dropped.
 _PATIENCE = 20

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...pairs.queries import Codes, Vector
+from ..._utils.types import Codes, Vector
 
 #: Losses, and L in units of the mean ‖d‖².
 LOSSES = {"hinge": 0.25, "squared_hinge": 2.0}

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..._utils.types import Codes, Vector
 from ...pairs import LevelPairs, ListedPairs, PairSet
-from ...pairs.queries import Codes, Vector
 from ..linear.prank import FlatRows
 
 Drawn = tuple[Codes, Codes]

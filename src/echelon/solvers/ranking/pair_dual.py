@@ -14,15 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
+from ..._utils.types import Index, Matrix, Vector
 from ...pairs.pair_set import ListedPairs
 from .pair_newton import PairSolution, Progress
-
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
-Index = npt.NDArray[np.intp]
 
 _LARGEST_SYSTEM = 2_000
 _NEWTON_STEPS = 20

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from ..._utils.types import Vector
 from ...pairs.losses import LossPoint, pair_loss
 from ...pairs.pair_set import PairSet
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._utils.types import Codes, Vector
 from ...pairs import LevelPairs, PairSet
-from ...pairs.queries import Codes, Vector
 
 
 class WorstPairs(NamedTuple):

@@ -28,10 +28,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..._utils.types import Vector
 from ...pairs.losses import pair_loss
 from ...pairs.pair_set import PairSet
 from .pair_hinge import HingeTerms, PairHinge
-from .score_spaces import LinearSpace, ScoreSpace, Vector
+from .score_spaces import LinearSpace, ScoreSpace
 
 Progress = Callable[[int, float, float, float], None]
 

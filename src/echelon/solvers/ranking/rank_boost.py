@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Vector
 from ...pairs.pair_set import PairSet
 from .rank_boost_lines import Line, PairObjective
 from .rank_boost_logistic import LogisticPairs

@@ -12,13 +12,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Index, Matrix, Vector
 from .rank_boost_stumps import Answers
-
-Rows = npt.NDArray[np.intp]
 
 
 class Line(Protocol):
@@ -43,7 +39,7 @@ class Line(Protocol):
 class PairObjective(Protocol):
     """A loss over pairs, and the scores of the rows that take part in them."""
 
-    rows: Rows
+    rows: Index
     scores: Vector
     weights: Vector
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Vector
 from ...pairs.losses import misranked, pair_loss
 from ...pairs.pair_rows import laid_out_rows
 from ...pairs.pair_set import PairSet

@@ -24,8 +24,7 @@ import numpy.typing as npt
 
 from ..._native._rank_stumps import best_edges
 from ..._native._stumps import sum_by_bin
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Matrix, Vector
 from ..boosting.bins import BinCodes, BinnedInputs, bin_inputs
 
 MISSING = ("best_side", "abstain")

@@ -14,11 +14,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..._native._rank_stumps import pair_masses, segment_factors, step_rows, sum_classes
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Index, Matrix, Vector
 from ...pairs.pair_rows import laid_out_rows
 from ...pairs.pair_set import LevelPairs, ListedPairs, PairSet
-from .rank_boost_lines import FewLine, Line, ManyLine, Rows
+from .rank_boost_lines import FewLine, Line, ManyLine
 from .rank_boost_stumps import Answers, FewAnswers
 
 # Factors are computed anew from the scores when the steps since then could have changed them by
@@ -218,7 +217,7 @@ class _Factors:
 class _Stated:
     """Stated pairs with a weight each."""
 
-    def __init__(self, pairs: ListedPairs, place: Rows) -> None:
+    def __init__(self, pairs: ListedPairs, place: Index) -> None:
         self._winners, self._losers = place[pairs.winners], place[pairs.losers]
         self._log_weights = np.log(pairs.weights)
 

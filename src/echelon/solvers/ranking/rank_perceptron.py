@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..._utils.types import Codes, Vector
 from ...pairs import PairSet
-from ...pairs.queries import Codes, Vector
 from .pair_draws import PairSampler, canonical_rows
 from .pair_margins import WorstPairs, least_margin, worst_pairs
 

@@ -10,16 +10,15 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from ..._utils.types import Vector
 from ...kernels import Kernel, Precomputed
 from ...kernels.cache import apply_kernel
 from ...pairs.pair_set import PairSet
 from ..linear.svor_step import direct_solver
 from .pair_draws import draw_pairs
 
-Vector = npt.NDArray[np.float64]
 # From an element r to the preconditioned z, the scores of z where they are at hand, and ⟨r, z⟩.
 Precondition = Callable[[Vector], tuple[Vector, Vector | None, float]]
 

@@ -10,11 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ...ordinal.costs import Matrix
-
-Mask = npt.NDArray[np.bool_]
+from ..._utils.types import Mask, Matrix
 
 
 @dataclass(frozen=True, order=True)

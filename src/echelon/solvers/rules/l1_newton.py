@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
-from .refit_losses import Index, RefitLoss
+from ..._utils.types import Index, Matrix, Vector
+from .refit_losses import RefitLoss
 
 Bytes = npt.NDArray[np.uint8]
 

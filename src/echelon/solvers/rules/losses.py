@@ -33,9 +33,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..._native._rule_rows import extremes, factors, raise_scores, sum_sides
-from ...ordinal.costs import Matrix
-from ...ordinal.labels import Codes
-from ...ordinal.thresholds import Vector, exponential_sides
+from ..._utils.types import Codes, Matrix, Vector
+from ...ordinal.thresholds import exponential_sides
 from .refit_losses import LogPairLoss, LogThresholdLoss, RefitLoss, SmoothAbsoluteLoss
 from .search import Inside, Terms
 

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._rule_rows import weigh_classes
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Matrix, Vector
 from .bodies import Body, covers
 from .losses import RuleLoss
 from .search import Inside, RuleSearch

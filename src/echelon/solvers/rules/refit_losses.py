@@ -23,17 +23,12 @@ from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy.optimize
 import scipy.sparse
 
-from ...ordinal.costs import Matrix
-from ...ordinal.labels import Codes
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Codes, Index, Matrix, Vector
 from ...pairs.exponential import ExponentialPairLoss, LevelSums
 from ..boosting.orboost import ThresholdObjective
-
-Index = npt.NDArray[np.intp]
 
 # δ of the absolute error, from smooth to sharp; each problem starts from the solution of the last.
 _SMOOTHINGS = (0.3, 0.1, 0.03, 0.01)

@@ -32,8 +32,7 @@ import numpy.typing as npt
 
 from ..._native._rule_rows import cover
 from ..._native._rules import RuleGrower, Scratch
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Matrix, Vector
 from ..boosting.bins import BinnedInputs
 from .bodies import Body, Condition, Interval, Membership
 

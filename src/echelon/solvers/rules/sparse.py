@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ...ordinal.labels import Codes
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Codes, Index, Vector
 from .l1_newton import Bytes, RuleProblem, newton, scores_of, solve, violation
-from .refit_losses import Index, RefitLoss
+from .refit_losses import RefitLoss
 
 # λ falls by this factor along the path, down to this share of the λ that keeps nothing.
 _RATIO = 0.7

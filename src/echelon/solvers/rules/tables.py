@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._rule_rows import add_responses
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Matrix, Vector
 from ..boosting.bins import code_inputs
 from .bodies import Body, Condition, Interval
 

@@ -31,9 +31,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._smo import Coupling, bounds, partners
-from ...ordinal.costs import Matrix
-from ...ordinal.labels import Codes
-from ...ordinal.thresholds import Vector, fit_hinge
+from ..._utils.types import Codes, Matrix, Vector
+from ...ordinal.thresholds import fit_hinge
 
 #: stands for the bound of a threshold that has none
 NOTHING = 1e300

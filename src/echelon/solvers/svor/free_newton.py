@@ -23,11 +23,8 @@ import numpy.typing as npt
 import scipy.linalg
 
 from ..._native._smo import Coupling
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
+from ..._utils.types import Index, Matrix, Vector
 from .dual import Iterate, ThresholdDual
-
-Index = npt.NDArray[np.intp]
 
 # Added to the diagonal of H, as a part of its mean: a kernel matrix can be singular.
 _RIDGE = 1e-9

@@ -19,12 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._native._smo import SNAP, add_rows, gather, solve_block, violations
+from ..._utils.types import Index, Matrix, Vector
 from ...kernels.cache import RowSource
-from ...ordinal.costs import Matrix
-from ...ordinal.thresholds import Vector
 from .dual import (
     Bounds,
     Iterate,
@@ -39,7 +37,6 @@ from .dual import (
 )
 from .free_newton import free_multipliers, newton_step
 
-Index = npt.NDArray[np.intp]
 Progress = Callable[[int, float], None]
 
 _LARGEST_BLOCK = 1024

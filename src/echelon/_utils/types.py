@@ -1,0 +1,56 @@
+"""Named types: arrays inside the package, and what users may pass."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Vector: TypeAlias = npt.NDArray[np.float64]
+Matrix: TypeAlias = npt.NDArray[np.float64]
+Array: TypeAlias = npt.NDArray[np.float64]
+"""Numbers of any shape."""
+Codes: TypeAlias = npt.NDArray[np.intp]
+"""Classes or levels as 0 … K−1, one per row."""
+Index: TypeAlias = npt.NDArray[np.intp]
+"""Positions of rows or columns."""
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+class FrameLike(Protocol):
+    """A data frame of pandas or polars, or a table of pyarrow."""
+
+    @property
+    def columns(self) -> Any: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+class SparseLike(Protocol):
+    """A sparse matrix or array of SciPy."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def tocsr(self) -> Any: ...
+
+
+class SeriesLike(Protocol):
+    """A column of a data frame."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+
+
+MatrixLike: TypeAlias = npt.ArrayLike | FrameLike | SparseLike
+"""Rows of inputs, as estimators take them."""
+LabelsLike: TypeAlias = npt.ArrayLike | SeriesLike
+"""Ordered labels, one per row: numbers, text, booleans, ordered categories."""
+VectorLike: TypeAlias = npt.ArrayLike | SeriesLike
+"""Numbers, one per row: weights, scores, queries."""
+CostLike: TypeAlias = str | npt.ArrayLike
+"""The name of a cost, or a cost matrix."""
+RandomStateLike: TypeAlias = int | np.random.RandomState | None
