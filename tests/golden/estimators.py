@@ -54,7 +54,7 @@ def answers(model, X):
         if hasattr(model, method):
             found[method] = numbers(np.asarray(getattr(model, method)(X)))
     for name, value in vars(model).items():
-        if name.endswith("_") and not name.startswith("_"):
+        if name.endswith("_") and not name.startswith("_") and name != "refit_time_":
             found[name] = numbers(value)
     return {name: value for name, value in found.items() if value is not None}
 

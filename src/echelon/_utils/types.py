@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -45,12 +46,28 @@ class SeriesLike(Protocol):
     def __getitem__(self, key: Any, /) -> Any: ...
 
 
+class EstimatorLike(Protocol):
+    """An estimator of scikit-learn's kind."""
+
+    def fit(self, X: Any, y: Any, /) -> Any: ...
+
+    def get_params(self, deep: bool = ...) -> dict[str, Any]: ...
+
+    def set_params(self, **params: Any) -> Any: ...
+
+
 MatrixLike: TypeAlias = npt.ArrayLike | FrameLike | SparseLike
 """Rows of inputs, as estimators take them."""
 LabelsLike: TypeAlias = npt.ArrayLike | SeriesLike
 """Ordered labels, one per row: numbers, text, booleans, ordered categories."""
 VectorLike: TypeAlias = npt.ArrayLike | SeriesLike
-"""Numbers, one per row: weights, scores, queries."""
+"""Numbers, one per row: weights, scores."""
+KeysLike: TypeAlias = npt.ArrayLike | SeriesLike
+"""What rows belong to, one key per row: queries, groups."""
 CostLike: TypeAlias = str | npt.ArrayLike
 """The name of a cost, or a cost matrix."""
+ClassWeightLike: TypeAlias = str | Mapping[Any, float] | None
+"""``"balanced"``, or a weight for each label."""
+LabelArray: TypeAlias = npt.NDArray[Any]
+"""Predicted labels; a column of categories where the labels of `fit` were one."""
 RandomStateLike: TypeAlias = int | np.random.RandomState | None

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
-from .._utils.types import Codes
+from .._utils.types import Codes, KeysLike, LabelArray, LabelsLike, MatrixLike, VectorLike
 from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale
@@ -54,7 +54,7 @@ class OrdinalClassifierMixin(ClassifierMixin):
     def _codes(self, X: Any, **params: Any) -> Codes:
         return decode(self._margins(X, **params))
 
-    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+    def decision_function(self, X: MatrixLike) -> npt.NDArray[np.float64]:
         """Margins at the thresholds: positive where the label is held to lie above.
 
         Parameters
@@ -68,7 +68,7 @@ class OrdinalClassifierMixin(ClassifierMixin):
         check_is_fitted(self)
         return squeeze_margins(self._margins(X))
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> LabelArray:
         """Labels, in the type that came in at ``fit``.
 
         Parameters
@@ -83,7 +83,7 @@ class OrdinalClassifierMixin(ClassifierMixin):
         check_is_fitted(self)
         return self._scale.decode(self._codes(X))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> float:
         """Negative mean cost, so that greater is better.
 
         The cost is the estimator's ``cost`` if it has one, else the absolute difference of ranks.
@@ -114,7 +114,7 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
     def _margins(self, X: Any) -> npt.NDArray[np.float64]:
         return margins(self._latent(X), self.thresholds_)
 
-    def predict_latent(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_latent(self, X: MatrixLike) -> npt.NDArray[np.float64]:
         """Latent score f(x), on the scale of ``thresholds_``.
 
         Parameters
@@ -192,13 +192,13 @@ class RankerMixin:
     @all_or_nothing
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: MatrixLike,
+        y: LabelsLike | None = None,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
+        qid: KeysLike | None = None,
+        sample_weight: VectorLike | None = None,
+        pairs: npt.ArrayLike | None = None,
+        pair_weight: VectorLike | None = None,
     ) -> Self:
         """Learn from labels, from stated pairs, or from both.
 
@@ -235,7 +235,7 @@ class RankerMixin:
         )
         return self
 
-    def predict(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict(self, X: MatrixLike) -> npt.NDArray[np.float64]:
         """Scores; a row with a greater one is ranked higher.
 
         Parameters
@@ -249,7 +249,9 @@ class RankerMixin:
         check_is_fitted(self)
         return self._scores(validate_inputs(self, X))
 
-    def rank(self, X: Any, qid: Any = None, top_k: int | None = None) -> npt.NDArray[np.intp]:
+    def rank(
+        self, X: MatrixLike, qid: KeysLike | None = None, top_k: int | None = None
+    ) -> npt.NDArray[np.intp]:
         """Rows from best to worst.
 
         Parameters
@@ -267,7 +269,13 @@ class RankerMixin:
         """
         return best_first(self.predict(X), qid, top_k)
 
-    def score(self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        qid: KeysLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> float:
         """Share of the pairs of one query with different labels that are in the right order.
 
         A pair with equal scores counts one half. With two labels and one query it is the AUC.

@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Codes, Matrix, MatrixLike, Vector
 from ..metrics._labels import stated_order
 from ..ordinal.arrays import read_numbers
 from ..ordinal.columns import plain_array
@@ -364,7 +364,7 @@ class AroundModel:
         return FittedModel(model, scale)
 
     @available_if(_is_threshold_model)
-    def predict_latent(self, X: Any) -> Vector:
+    def predict_latent(self, X: MatrixLike) -> Vector:
         """Latent score of the model inside, on the scale of ``thresholds_``.
 
         Parameters

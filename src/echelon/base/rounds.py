@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from .._utils.types import Codes
+from .._utils.types import Codes, LabelsLike, MatrixLike, VectorLike
 from ..ordinal.arrays import require_count, require_positive
 from .mixins import OrdinalClassifierMixin
 from .validation import OrdinalData
@@ -30,7 +30,7 @@ class StagedMixin(OrdinalClassifierMixin):
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         raise NotImplementedError
 
-    def staged_predict(self, X: Any) -> Iterator[Any]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[Any]:
         """Labels after each round.
 
         Parameters
@@ -44,7 +44,9 @@ class StagedMixin(OrdinalClassifierMixin):
         for codes in self._staged_codes(X):
             yield self._scale.decode(codes)
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+    def staged_score(
+        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
+    ) -> Iterator[float]:
         """Negative mean cost after each round.
 
         Parameters

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
-from .._utils.types import Array
+from .._utils.types import Array, RandomStateLike
 from ..ordinal.likelihoods import Link, class_probabilities, get_link
 
 #: three-rank set: standard deviation of the latent noise at the two levels
@@ -68,7 +68,7 @@ def make_ordinal_classification(
     noise: float = 1.0,
     link: str = "logit",
     weights: Sequence[float] | None = None,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_truth: bool = False,
 ) -> Any:
     """Draw from a linear cumulative link model with known coefficients and thresholds.
@@ -130,7 +130,7 @@ def make_ordinal_classification(
     return _with_labels(X, truth, rng, return_truth)
 
 
-def make_quadratic_ordinal(n_samples: int = 500, *, random_state: Any = None) -> Any:
+def make_quadratic_ordinal(n_samples: int = 500, *, random_state: RandomStateLike = None) -> Any:
     """Four ranks on the unit square, parted by three quadratic curves, without noise.
 
     The setting of [LL09] section 5.1, which states neither the curves nor a noise. Here the
@@ -164,7 +164,7 @@ def make_three_rank_ordinal(
     n_samples: int = 60,
     *,
     noise: float | str = "lower",
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_truth: bool = False,
 ) -> Any:
     """Three ranks in the plane with a curved latent function and Gaussian noise.
@@ -213,7 +213,7 @@ def make_nonlinear_ordinal(
     n_features: int = 15,
     *,
     bayes_error: float = 1.0,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
     return_truth: bool = False,
 ) -> Any:
     """Ten classes from linear, Gaussian, cube and rectangle terms, [DK09] section 4.1.

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
+from .._utils.types import KeysLike, MatrixLike
 from ..ordinal.arrays import finite_vector
 from ..pairs.queries import query_codes
 from ._streams import name_of, read_text, write_text
@@ -79,9 +80,9 @@ def load_ranking_svmlight(
 
 def dump_ranking_svmlight(
     target: str | os.PathLike[str] | Any,
-    X: Any,
+    X: MatrixLike,
     y: npt.ArrayLike,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     *,
     zero_based: bool = False,
     comments: Sequence[str] | None = None,

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.choices import require_choice
+from .._utils.types import KeysLike
 from ..pairs.queries import query_codes
 from ._streams import name_of, read_text, write_text
 
@@ -74,7 +75,7 @@ def read_qrels(source: str | os.PathLike[str] | Any) -> Qrels:
 
 
 def write_qrels(
-    target: str | os.PathLike[str] | Any, qid: Any, doc_id: Any, relevance: npt.ArrayLike
+    target: str | os.PathLike[str] | Any, qid: KeysLike, doc_id: KeysLike, relevance: npt.ArrayLike
 ) -> None:
     """Write judgements in TREC's format.
 
@@ -130,8 +131,8 @@ def read_run(source: str | os.PathLike[str] | Any) -> Run:
 
 def write_run(
     target: str | os.PathLike[str] | Any,
-    qid: Any,
-    doc_id: Any,
+    qid: KeysLike,
+    doc_id: KeysLike,
     score: npt.ArrayLike,
     *,
     tag: str = "echelon",

@@ -14,7 +14,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._utils.types import Codes, Matrix
+from .._utils.types import (
+    ClassWeightLike,
+    Codes,
+    CostLike,
+    EstimatorLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    RandomStateLike,
+    VectorLike,
+)
 from .._utils.warnings import warn_caller
 from ..base.members import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ..base.mixins import SignedLearnerMixin
@@ -130,10 +140,10 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         n_estimators: int = 100,
         *,
-        cost: Any = "absolute",
+        cost: CostLike = "absolute",
         learning_rate: float = 1.0,
         conversion: str = "auto",
         capacity: Any = None,
@@ -141,11 +151,11 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         tol: float = 0.0,
-        class_weight: Any = None,
-        classes: Any = None,
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -164,7 +174,13 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> AdaBoostOR:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
+    ) -> AdaBoostOR:
         """Boost the ranker.
 
         Parameters
@@ -299,7 +315,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         for tally in self._tallies(X):
             yield decode(tally.margins())
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters

@@ -15,7 +15,16 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
-from .._utils.types import Matrix
+from .._utils.types import (
+    ClassWeightLike,
+    CostLike,
+    EstimatorLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    RandomStateLike,
+    VectorLike,
+)
 from .._utils.warnings import warn_caller
 from ..base.members import fit_weighted, inherit_input_tags, know_all_levels, member_ranks, seed
 from ..base.mixins import OrdinalClassifierMixin, squeeze_margins
@@ -123,19 +132,19 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         n_estimators: int = 100,
         *,
         max_samples: Any = 1.0,
         bootstrap: bool = True,
         max_features: Any = 1.0,
         oob_score: bool = False,
-        cost: Any = "absolute",
-        class_weight: Any = None,
-        classes: Any = None,
+        cost: CostLike = "absolute",
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -152,7 +161,11 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
 
     @all_or_nothing
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
     ) -> OrdinalBagging:
         """Fit the rankers.
 
@@ -251,7 +264,7 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
     def _margins(self, X: Any) -> npt.NDArray[np.float64]:
         return np.concatenate(self._in_blocks(_vote, X))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
         """Mean of the rankers' class probabilities; a ranker without any votes for one class.
 
         Parameters

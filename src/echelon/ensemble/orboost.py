@@ -13,7 +13,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.types import Codes, Matrix
+from .._utils.types import (
+    ClassWeightLike,
+    Codes,
+    CostLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    RandomStateLike,
+    VectorLike,
+)
 from ..base.mixins import ThresholdModelMixin
 from ..base.rounds import Patience, StagedMixin, take_rows
 from ..base.validation import (
@@ -148,17 +157,17 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         variant: str = "all",
         base: str = "perceptron",
         learning_rate: float = 1.0,
-        cost: Any = "absolute",
+        cost: CostLike = "absolute",
         search_steps: int = 50,
         max_bins: int | None = None,
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         tol: float = 0.0,
-        class_weight: Any = None,
-        classes: Any = None,
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.variant = variant
@@ -177,7 +186,13 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> ORBoost:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
+    ) -> ORBoost:
         """Boost.
 
         Parameters
@@ -300,7 +315,7 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
     def _latent(self, X: Any) -> npt.NDArray[np.float64]:
         return self._scores(validate_inputs(self, X))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters

@@ -8,6 +8,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.types import MatrixLike
 from ..ordinal.columns import is_missing
 from ._columns import MISSING_TEXT
 from ._registry import ExportError
@@ -21,7 +22,7 @@ _METHODS = {
 }
 
 
-def onnx_inputs(proto: Any, X: Any) -> dict[str, npt.NDArray[Any]]:
+def onnx_inputs(proto: Any, X: MatrixLike) -> dict[str, npt.NDArray[Any]]:
     """Rows of a table as the inputs of an exported model, for ``InferenceSession.run``.
 
     Parameters

@@ -11,7 +11,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import (
+    ClassWeightLike,
+    Codes,
+    CostLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    RandomStateLike,
+    Vector,
+    VectorLike,
+)
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
@@ -166,7 +176,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         *,
         inference: str = "ep",
         likelihood: str = "probit",
-        cost: Any = "zero_one",
+        cost: CostLike = "zero_one",
         objective: str = "evidence",
         optimizer: Any = "fmin_l_bfgs_b",
         n_restarts_optimizer: int = 0,
@@ -175,10 +185,10 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         thresholds: Any = None,
         prior: Any = None,
         n_inducing: int | None = None,
-        class_weight: Any = None,
-        classes: Any = None,
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
         max_iter: int = 200,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.kernel = kernel
         self.inference = inference
@@ -198,7 +208,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GPOR:
+    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> GPOR:
         """Learn hyperparameters and posterior from labelled rows.
 
         Parameters
@@ -342,7 +352,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
     def _latent(self, X: Any) -> Vector:
         return self._moments(validate_inputs(self, X), with_variance=False)[0]
 
-    def predict_latent(self, X: Any, return_std: bool = False) -> Any:
+    def predict_latent(self, X: MatrixLike, return_std: bool = False) -> Any:
         """Posterior mean of the latent function, on the scale of ``thresholds_``.
 
         Parameters
@@ -361,7 +371,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         mean, variance = self._moments(validate_inputs(self, X), with_variance=return_std)
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters

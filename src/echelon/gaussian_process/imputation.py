@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.types import Array
+from .._utils.types import Array, LabelsLike, MatrixLike
 from .._utils.warnings import warn_caller
 from ..base.validation import all_or_nothing, validate_chunk, validate_inputs
 from ..ordinal.arrays import read_numbers, require_count, require_positive
@@ -87,7 +87,9 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
 
-    def fit(self, X: Any, y: Any = None, weights: Any = None) -> LowRankImputer:
+    def fit(
+        self, X: MatrixLike, y: LabelsLike | None = None, weights: Any = None
+    ) -> LowRankImputer:
         """Find offsets and components.
 
         Parameters
@@ -107,7 +109,9 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._fit(X, weights)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, weights: Any = None) -> Array:
+    def fit_transform(
+        self, X: MatrixLike, y: LabelsLike | None = None, weights: Any = None
+    ) -> Array:
         """Find offsets and components, and give the matrix as the EM steps have filled it.
 
         Parameters
@@ -126,7 +130,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         return self._fit(X, weights)
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: MatrixLike) -> Array:
         """Fill the missing entries of rows; the others stay as they are.
 
         Parameters

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from .._utils.types import Array
+from .._utils.types import Array, MatrixLike
 from ..kernels import Pearson
 
 __all__ = ["LinearARD", "PearsonKernel"]
@@ -83,7 +83,7 @@ class LinearARD(Kernel):
             return values, left[:, None, :] * left[None, :, :]
         return values, values[:, :, None].copy()
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: MatrixLike) -> Array:
         """k(x_i, x_i) of shape (n,)."""
         X = np.atleast_2d(X)
         return np.einsum("ij,ij->i", X * self._checked(X), X)
@@ -175,7 +175,7 @@ class PearsonKernel(Kernel):
             return values, np.empty((*values.shape, 0))
         return values, values[:, :, None].copy()
 
-    def diag(self, X: Any) -> Array:
+    def diag(self, X: MatrixLike) -> Array:
         """k(x_i, x_i) of shape (n,)."""
         return self.variance * Pearson().diagonal(np.atleast_2d(X))
 

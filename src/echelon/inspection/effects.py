@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.choices import require_choice
-from .._utils.types import Index, Matrix, Vector
+from .._utils.types import Index, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
 from ..ordinal.arrays import require_count
 from ..ordinal.reduction import expected_rank
 from .columns import Feature, read_feature
@@ -79,14 +79,14 @@ class Effect:
 
 def feature_effects(
     model: Any,
-    X: Any,
+    X: MatrixLike,
     *,
     features: Sequence[Any] | None = None,
     method: str = "partial",
     n_points: int = 20,
     max_rows: int | None = 500,
-    random_state: Any = 0,
-    classes: Any = None,
+    random_state: RandomStateLike = 0,
+    classes: LabelsLike | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> list[Effect]:
     """How the expected rank and cumulative probabilities move with each column.

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.text import aligned
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
 from ..metrics._labels import LabelPairs
 from ..metrics.agreement import kappa_of
 from ..metrics.measures import MEASURE_NAMES
@@ -117,14 +117,14 @@ class Evaluation:
 
 def evaluate_model(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: LabelsLike,
     *,
     cost: str | npt.ArrayLike | None = None,
     confidence: float = 0.95,
     n_draws: int = 1000,
-    random_state: Any = 0,
-    classes: Any = None,
+    random_state: RandomStateLike = 0,
+    classes: LabelsLike | None = None,
 ) -> Evaluation:
     """Evaluate a fitted model on labelled rows.
 
@@ -185,7 +185,7 @@ def evaluate_predictions(
     cost: str | npt.ArrayLike | None = None,
     confidence: float = 0.95,
     n_draws: int = 1000,
-    random_state: Any = 0,
+    random_state: RandomStateLike = 0,
 ) -> Evaluation:
     """Measures of predicted codes, probabilities and intervals, each with its uncertainty.
 

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from .._utils.types import Codes, Index, Matrix
+from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike
 from ..base.folds import deal_folds
 from ..base.nested import fresh
 from ..base.reading import inner_estimator, known_classes, known_inputs, label_order
@@ -58,12 +58,12 @@ class Holdout:
 
 def holdout_predictions(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: LabelsLike,
     cv: int = 5,
     *,
     repeats: int = 1,
-    classes: Any = None,
+    classes: LabelsLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Holdout:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._utils.frames import make_frame
 from .._utils.text import aligned
-from .._utils.types import Codes, Index, Matrix, Vector
+from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from .response import BATCH, Response
@@ -63,14 +63,14 @@ class Importance:
 
 def ordinal_importance(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: LabelsLike,
     *,
     cost: str | npt.ArrayLike = "absolute",
     n_repeats: int = 5,
-    random_state: Any = 0,
+    random_state: RandomStateLike = 0,
     max_rows: int | None = 2000,
-    classes: Any = None,
+    classes: LabelsLike | None = None,
 ) -> Importance:
     """Rise of the mean cost when a column of the raw inputs is shuffled.
 

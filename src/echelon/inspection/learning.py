@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from .._utils.text import aligned
-from .._utils.types import Codes, Index, Matrix, Vector
+from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike, Vector
 from ..base.reading import known_inputs
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
@@ -53,13 +53,13 @@ class LearningCurve:
 
 def learning_curve(
     model: Any,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: LabelsLike,
     *,
     sizes: Sequence[float] | None = None,
     cv: int = 5,
     cost: str | npt.ArrayLike = "absolute",
-    classes: Any = None,
+    classes: LabelsLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> LearningCurve:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.text import aligned
+from .._utils.types import LabelsLike, MatrixLike
 from ..ordinal.labels import read_scale
 from .columns import Feature, read_features
 from .findings import Finding, Labelled, column_concordance, find_all
@@ -89,8 +90,8 @@ class Profile:
 
 
 def profile_table(
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: LabelsLike,
     classes: Sequence[Any] | None = None,
     *,
     target: str | None = None,

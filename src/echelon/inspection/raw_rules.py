@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Index, Vector
+from .._utils.types import Index, LabelsLike, MatrixLike, Vector
 from ..base.reading import last_step, output_names, transformed
 from ..rules.cuts import ShownCut, plain_number, shown_cut
 from ..rules.names import RuleCondition
@@ -147,9 +147,9 @@ def raw_rules(model: Any, labels: Sequence[Any], table: Table | None = None) -> 
 
 def rule_sentences(
     model: Any,
-    X: Any = None,
+    X: MatrixLike | None = None,
     *,
-    classes: Any = None,
+    classes: LabelsLike | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> list[str] | None:
     """The rules of a model in sentences, the most important first.

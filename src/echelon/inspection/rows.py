@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.frames import one_row
-from .._utils.types import Index, Vector
+from .._utils.types import Index, LabelsLike, RandomStateLike, Vector
 from ..base.reading import last_step, transformed
 from ..ordinal.arrays import require_count
 from ..ordinal.columns import is_missing
@@ -121,8 +121,8 @@ def explain_rows(
     value: str = "auto",
     n_draws: int = 400,
     max_background: int = 50,
-    random_state: Any = 0,
-    classes: Any = None,
+    random_state: RandomStateLike = 0,
+    classes: LabelsLike | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> list[RowExplanation]:
     """What each column adds to the predictions of single rows.

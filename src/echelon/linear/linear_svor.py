@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
-from .._utils.types import Matrix
+from .._utils.types import ClassWeightLike, CostLike, LabelsLike, Matrix, MatrixLike, VectorLike
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import (
@@ -121,9 +121,9 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         *,
         constraints: str = "implicit",
         loss: str = "squared_hinge",
-        cost: Any = "absolute",
-        class_weight: Any = None,
-        classes: Any = None,
+        cost: CostLike = "absolute",
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
         max_iter: int = 200,
         tol: float = 1e-6,
         verbose: int = 0,
@@ -139,7 +139,9 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVOR:
+    def fit(
+        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
+    ) -> LinearSVOR:
         """Fit to data in memory.
 
         Parameters
@@ -158,7 +160,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         return self._solve(source, data, summarise(source, data.n_classes))
 
     @all_or_nothing
-    def fit_chunks(self, chunks: Any, classes: Any = None) -> LinearSVOR:
+    def fit_chunks(self, chunks: Any, classes: LabelsLike | None = None) -> LinearSVOR:
         """Fit to data that come in chunks, with one chunk in memory at a time.
 
         The solution is that of ``fit`` on all rows at once. Every Newton step reads all chunks.

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, check_random_state
 
-from .._utils.types import Codes, Vector
+from .._utils.types import (
+    ClassWeightLike,
+    Codes,
+    CostLike,
+    LabelsLike,
+    MatrixLike,
+    RandomStateLike,
+    Vector,
+    VectorLike,
+)
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import (
     OrdinalData,
@@ -130,11 +140,11 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         *,
         averaged: bool = True,
         pocket: bool = True,
-        cost: Any = "absolute",
-        class_weight: Any = None,
-        classes: Any = None,
+        cost: CostLike = "absolute",
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_epochs = n_epochs
         self.averaged = averaged
@@ -146,7 +156,13 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> PRank:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
+    ) -> PRank:
         """Fit by random draws over many epochs, from nothing.
 
         Parameters
@@ -199,7 +215,13 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         )
 
     @all_or_nothing
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> PRank:
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        classes: LabelsLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> PRank:
         """Present the rows once, in their order, and go on from what was learnt before.
 
         Parameters

@@ -12,7 +12,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.frames import make_frame
-from .._utils.types import Codes
+from .._utils.types import (
+    ClassWeightLike,
+    Codes,
+    CostLike,
+    LabelArray,
+    LabelsLike,
+    MatrixLike,
+    VectorLike,
+)
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin, squeeze_margins
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
@@ -105,9 +113,9 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         link: str = "logit",
         *,
         alpha: float = 0.0,
-        cost: Any = "absolute",
-        class_weight: Any = None,
-        classes: Any = None,
+        cost: CostLike = "absolute",
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
         max_iter: int = 100,
         tol: float = 1e-8,
     ) -> None:
@@ -121,7 +129,11 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
 
     @all_or_nothing
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
     ) -> ProportionalOdds:
         """Fit by maximum penalised likelihood.
 
@@ -221,7 +233,9 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         cost = cost_matrix(self.cost, len(self.classes_))
         return minimum_cost_codes(self.predict_proba(X, offset), cost)
 
-    def predict_latent(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
+    def predict_latent(
+        self, X: MatrixLike, offset: VectorLike | None = None
+    ) -> npt.NDArray[np.float64]:
         """Latent score x·coef_ + offset, on the scale of ``thresholds_``.
 
         Parameters
@@ -236,7 +250,9 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         return self._latent(X, offset)
 
-    def decision_function(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
+    def decision_function(
+        self, X: MatrixLike, offset: VectorLike | None = None
+    ) -> npt.NDArray[np.float64]:
         """Margins: positive at threshold k where P(y > k) > ½.
 
         Parameters
@@ -251,7 +267,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         return squeeze_margins(self._margins(X, offset))
 
-    def predict(self, X: Any, offset: Any = None) -> Any:
+    def predict(self, X: MatrixLike, offset: VectorLike | None = None) -> LabelArray:
         """Labels with the least expected cost, in the type that came in at ``fit``.
 
         Parameters
@@ -266,7 +282,9 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         return self._scale.decode(self._codes(X, offset))
 
-    def predict_proba(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
+    def predict_proba(
+        self, X: MatrixLike, offset: VectorLike | None = None
+    ) -> npt.NDArray[np.float64]:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters
@@ -281,7 +299,13 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         return class_probabilities(get_link(self.link), self._latent(X, offset), self.thresholds_)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
+    def score(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        offset: VectorLike | None = None,
+    ) -> float:
         """Negative mean cost of the predictions, so that greater is better.
 
         Parameters

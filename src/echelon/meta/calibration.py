@@ -11,7 +11,17 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import (
+    Codes,
+    CostLike,
+    EstimatorLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    RandomStateLike,
+    Vector,
+    VectorLike,
+)
 from ..base.folds import folds
 from ..base.members import inherit_input_tags
 from ..base.mixins import OrdinalClassifierMixin
@@ -116,15 +126,15 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         *,
         method: str = "cumulative_link",
         cv: Any = 5,
         decision: str = "cost",
-        cost: Any = "absolute",
-        classes: Any = None,
+        cost: CostLike = "absolute",
+        classes: LabelsLike | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.estimator = estimator
         self.method = method
@@ -136,7 +146,9 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OrdinalCalibrator:
+    def fit(
+        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
+    ) -> OrdinalCalibrator:
         """Fit the estimator, and probabilities to its scores of rows held out.
 
         Parameters
@@ -253,7 +265,7 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
             return decode(self._margins(X))
         return minimum_cost_codes(self.predict_proba(X), cost_matrix(self.cost, len(self.classes_)))
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters

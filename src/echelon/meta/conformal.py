@@ -14,7 +14,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
-from .._utils.types import Codes, Matrix
+from .._utils.types import (
+    Codes,
+    EstimatorLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    RandomStateLike,
+    VectorLike,
+)
 from .._utils.warnings import warn_caller
 from ..base.folds import folds, in_order_of_appearance, random_part
 from ..base.members import inherit_input_tags
@@ -139,16 +147,16 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         confidence: float = 0.9,
         *,
         method: str = "split",
         per_class: bool = False,
         calibration_size: Any = 0.25,
         cv: Any = 5,
-        classes: Any = None,
+        classes: LabelsLike | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.estimator = estimator
         self.confidence = confidence
@@ -161,7 +169,9 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ConformalOrdinal:
+    def fit(
+        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
+    ) -> ConformalOrdinal:
         """Fit the estimator and calibrate its intervals.
 
         Parameters
@@ -276,7 +286,7 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
     def _keeps_margins(self) -> bool:
         return True
 
-    def predict_interval_codes(self, X: Any, confidence: float | None = None) -> Split:
+    def predict_interval_codes(self, X: MatrixLike, confidence: float | None = None) -> Split:
         """First and last rank of the interval of each row, counted from 0.
 
         Parameters
@@ -302,7 +312,7 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
             p_values += self._p_values(strangeness, number) / len(self.estimators_)
         return covering_interval(p_values, seeds, level)
 
-    def predict_interval(self, X: Any, confidence: float | None = None) -> tuple[Any, Any]:
+    def predict_interval(self, X: MatrixLike, confidence: float | None = None) -> tuple[Any, Any]:
         """Lowest and highest label of the interval of each row, in the type of the labels.
 
         Parameters
@@ -334,7 +344,7 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         return self._inner.codes(X)
 
     @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Class probabilities of the model inside, a column per class from lowest to highest.
 
         Parameters

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._utils.types import CostLike, EstimatorLike, LabelsLike, MatrixLike, VectorLike
 from ..base.members import clone_or, fit_weighted, inherit_input_tags
 from ..base.mixins import OrdinalClassifierMixin, ThresholdModelMixin
 from ..base.validation import (
@@ -58,12 +59,14 @@ class RoundedRegressor(ThresholdModelMixin, BaseEstimator):
     array([1, 3])
     """
 
-    def __init__(self, regressor: Any = None, *, classes: Any = None) -> None:
+    def __init__(self, regressor: Any = None, *, classes: LabelsLike | None = None) -> None:
         self.regressor = regressor
         self.classes = classes
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RoundedRegressor:
+    def fit(
+        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
+    ) -> RoundedRegressor:
         """Fit the regressor on ranks.
 
         Parameters
@@ -152,11 +155,11 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         *,
         mode: str = "separate",
-        cost: Any = "absolute",
-        classes: Any = None,
+        cost: CostLike = "absolute",
+        classes: LabelsLike | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -167,7 +170,11 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
 
     @all_or_nothing
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
     ) -> OrdinalReduction:
         """Fit the binary classifiers.
 
@@ -232,7 +239,7 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         return self._per_threshold(X, _binary_margin)
 
     @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters

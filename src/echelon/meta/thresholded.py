@@ -16,7 +16,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import (
+    ClassWeightLike,
+    Codes,
+    CostLike,
+    EstimatorLike,
+    KeysLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    Vector,
+    VectorLike,
+)
 from ..base.folds import deal_folds
 from ..base.members import clone_or, fit_weighted, inherit_input_tags
 from ..base.mixins import ThresholdModelMixin
@@ -105,13 +116,13 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         *,
         thresholds: str = "cost",
-        cost: Any = "absolute",
+        cost: CostLike = "absolute",
         cv: Any = None,
-        class_weight: Any = None,
-        classes: Any = None,
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
     ) -> None:
         self.estimator = estimator
         self.thresholds = thresholds
@@ -122,7 +133,12 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
 
     @all_or_nothing
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        *,
+        qid: KeysLike | None = None,
     ) -> ThresholdedRanker:
         """Fit the ranker, and thresholds to its scores.
 
@@ -211,7 +227,7 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         return _scores(self.ranker_, X)
 
     @available_if(_scores_unseen_rows)
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Class probabilities, a column per class from lowest to highest; with `cv` only.
 
         Parameters

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Vector
+from .._utils.types import LabelsLike, Vector, VectorLike
 from ..ordinal.costs import check_cost_matrix
 from ._labels import LabelPairs, read_labels
 
@@ -15,12 +13,12 @@ KAPPA_WEIGHTS = ("quadratic", "linear", "unweighted")
 
 
 def weighted_kappa(
-    y_true: Any,
-    y_pred: Any,
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
     *,
     weights: str | npt.ArrayLike = "quadratic",
-    classes: Any = None,
-    sample_weight: Any = None,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Cohen's weighted kappa.
 
@@ -61,7 +59,11 @@ def weighted_kappa(
 
 
 def quadratic_weighted_kappa(
-    y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Cohen's kappa with squared differences of ranks; see `weighted_kappa`.
 
@@ -87,7 +89,11 @@ def quadratic_weighted_kappa(
 
 
 def linear_weighted_kappa(
-    y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Cohen's kappa with absolute differences of ranks; see `weighted_kappa`.
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Vector
+from .._utils.types import LabelsLike, Vector, VectorLike
 from ..pairs.concordance import count_pairs
 from ._labels import read_labels, read_scores
 
 
 def kendall_tau_b(
-    y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Kendall's rank correlation with the correction for ties.
 
@@ -51,7 +53,11 @@ def kendall_tau_b(
 
 
 def spearman_correlation(
-    y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Spearman's rank correlation: Pearson's of the mid-ranks.
 
@@ -81,7 +87,11 @@ def spearman_correlation(
 
 
 def concordance_index(
-    y_true: Any, scores: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    scores: npt.ArrayLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Fraction of the pairs with different labels that the scores order right.
 

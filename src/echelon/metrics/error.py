@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Vector
+from .._utils.types import LabelsLike, Vector, VectorLike
 from ..ordinal.costs import cost_matrix
 from ._labels import LabelPairs, read_labels
 
 
 def mean_absolute_rank_error(
-    y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Mean number of ranks between the predicted and the true label.
 
@@ -44,7 +46,11 @@ def mean_absolute_rank_error(
 
 
 def zero_one_error(
-    y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Fraction of wrong labels.
 
@@ -71,7 +77,11 @@ def zero_one_error(
 
 
 def within_one_accuracy(
-    y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Fraction of labels that are right or one rank off.
 
@@ -98,7 +108,11 @@ def within_one_accuracy(
 
 
 def macro_mean_absolute_error(
-    y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Mean over the classes present in `y_true` of the mean rank error within the class.
 
@@ -128,7 +142,11 @@ def macro_mean_absolute_error(
 
 
 def maximum_mean_absolute_error(
-    y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Mean rank error of the class in `y_true` for which it is largest.
 
@@ -155,12 +173,12 @@ def maximum_mean_absolute_error(
 
 
 def mean_cost(
-    y_true: Any,
-    y_pred: Any,
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
     *,
     cost: str | npt.ArrayLike = "absolute",
-    classes: Any = None,
-    sample_weight: Any = None,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Mean cost of the predictions under a cost matrix.
 

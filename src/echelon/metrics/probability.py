@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Codes, LabelsLike, Matrix, Vector, VectorLike
 from ._labels import read_probabilities, weighted_mean
 
 
 def ranked_probability_score(
-    y_true: Any,
+    y_true: LabelsLike,
     proba: Any,
     *,
     normalize: bool = True,
-    classes: Any = None,
-    sample_weight: Any = None,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Mean squared distance between the predicted and the true cumulative distribution.
 
@@ -65,7 +65,11 @@ def row_ranked_probability_scores(codes: Codes, p: Matrix) -> Vector:
 
 
 def ordinal_log_loss(
-    y_true: Any, proba: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    proba: Any,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> float:
     """Mean negative logarithm of the probability of the true class.
 

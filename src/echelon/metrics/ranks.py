@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from .._utils.types import Array
@@ -79,7 +80,7 @@ class NemenyiResult:
     groups: tuple[tuple[str, ...], ...]
 
 
-def average_ranks(scores: Any, lower_is_better: bool = True) -> Array:
+def average_ranks(scores: npt.ArrayLike, lower_is_better: bool = True) -> Array:
     """Mean rank of every model over data sets; 1 is best, and ties share their mean rank.
 
     Parameters
@@ -101,7 +102,7 @@ def average_ranks(scores: Any, lower_is_better: bool = True) -> Array:
 
 
 def friedman_test(
-    scores: Any, *, names: Sequence[str] | None = None, lower_is_better: bool = True
+    scores: npt.ArrayLike, *, names: Sequence[str] | None = None, lower_is_better: bool = True
 ) -> FriedmanResult:
     """Test whether models rank alike over data sets.
 
@@ -188,7 +189,7 @@ def nemenyi_critical_difference(n_models: int, n_sets: int, alpha: float = 0.05)
 
 
 def nemenyi_test(
-    scores: Any,
+    scores: npt.ArrayLike,
     *,
     names: Sequence[str] | None = None,
     alpha: float = 0.05,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .._utils.frames import make_frame
 from .._utils.text import aligned
-from .._utils.types import Vector
+from .._utils.types import LabelsLike, Vector, VectorLike
 from ._labels import LabelPairs, read_labels
 from .agreement import kappa_of
 from .error import error_by_class, mean_by_class, ratio
@@ -103,7 +103,11 @@ class OrdinalReport:
 
 
 def ordinal_report(
-    y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None
+    y_true: LabelsLike,
+    y_pred: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
 ) -> OrdinalReport:
     """Report how well each class is predicted.
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics._scorer import _BaseScorer
 
-from .._utils.types import Matrix, Vector
+from .._utils.types import LabelsLike, Matrix, Vector
 from ..ordinal.labels import OrdinalScale
 from ._labels import plain_labels, stated_order
 from .agreement import linear_weighted_kappa, quadratic_weighted_kappa
@@ -61,7 +61,7 @@ class OrdinalScorer(_BaseScorer):
         metric: Callable[..., float],
         sign: int,
         response_method: str | tuple[str, ...] = "predict",
-        classes: Any = None,
+        classes: LabelsLike | None = None,
         **options: Any,
     ) -> None:
         super().__init__(metric, sign, options, response_method)
@@ -193,7 +193,7 @@ def scorer_names() -> list[str]:
     return sorted(_SCORERS)
 
 
-def get_scorer(name: str, *, classes: Any = None) -> OrdinalScorer | RankingScorer:
+def get_scorer(name: str, *, classes: LabelsLike | None = None) -> OrdinalScorer | RankingScorer:
     """Scorer by name, for ``scoring=`` in scikit-learn.
 
     After ``import echelon.metrics`` scikit-learn knows the names too, so that a plain string does
@@ -229,7 +229,7 @@ def get_scorer(name: str, *, classes: Any = None) -> OrdinalScorer | RankingScor
     return scorer
 
 
-def cost_scorer(cost: str | npt.ArrayLike, *, classes: Any = None) -> OrdinalScorer:
+def cost_scorer(cost: str | npt.ArrayLike, *, classes: LabelsLike | None = None) -> OrdinalScorer:
     """Scorer that gives the negative mean cost of the predictions.
 
     Parameters

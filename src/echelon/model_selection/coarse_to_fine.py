@@ -18,6 +18,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import indexable
 from sklearn.utils._param_validation import Interval
 
+from .._utils.types import EstimatorLike, LabelsLike, MatrixLike
 from .shared_kernel import CannotShareError, Scoring, evaluate_shared, machine_of
 
 Candidate = dict[str, Any]
@@ -102,7 +103,7 @@ class CoarseToFineSearchCV(BaseSearchCV):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: EstimatorLike,
         param_grid: Mapping[str, Any] | list[Mapping[str, Any]],
         *,
         fine_points: int = 9,
@@ -133,7 +134,9 @@ class CoarseToFineSearchCV(BaseSearchCV):
         self.fine_step = fine_step
         self.refine = refine
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> CoarseToFineSearchCV:
+    def fit(
+        self, X: MatrixLike, y: LabelsLike | None = None, **params: Any
+    ) -> CoarseToFineSearchCV:
         """Search both grids, and refit the best point on all rows.
 
         Parameters

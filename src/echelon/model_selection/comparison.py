@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
 
+from .._utils.types import LabelsLike, MatrixLike
 from ..base.nested import fresh
 from ..ordinal.labels import read_scale
 from .contest import Contest
@@ -16,10 +17,10 @@ from .units import Arena, Entrant
 
 def compare_models(
     models: Mapping[str, Any],
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: LabelsLike,
     *,
-    classes: Any = None,
+    classes: LabelsLike | None = None,
     folds: int = 5,
     repeats: int = 2,
     n_jobs: int | None = None,

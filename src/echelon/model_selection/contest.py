@@ -13,6 +13,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
+from .._utils.types import CostLike, LabelsLike
 from .._utils.warnings import warn_caller
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
@@ -196,14 +197,14 @@ class Contest:
 
 def run_contest(
     table: Any,
-    y: Any = None,
+    y: LabelsLike | None = None,
     *,
     candidates: Mapping[str, Candidate] | None = None,
-    classes: Any = None,
+    classes: LabelsLike | None = None,
     budget: float | None = None,
     folds: int = 5,
     repeats: int = 2,
-    cost: Any = None,
+    cost: CostLike | None = None,
     n_jobs: int | None = None,
     random_state: int = 0,
     store: Path | str | None = None,

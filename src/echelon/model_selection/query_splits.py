@@ -7,13 +7,14 @@ from heapq import heapreplace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import BaseCrossValidator, ShuffleSplit
 from sklearn.utils import check_random_state
 
 from .._utils.choices import require_choice
-from .._utils.types import Index
+from .._utils.types import Index, KeysLike, LabelsLike, MatrixLike, RandomStateLike
 from ..ordinal.arrays import require_count
 from ..pairs.queries import query_codes
 
@@ -27,13 +28,21 @@ class _QuerySplitter(BaseCrossValidator):
     __metadata_request__split = {"groups": True, "qid": True}  # noqa: RUF012 - read from the class
 
     def get_n_splits(
-        self, X: Any = None, y: Any = None, groups: Any = None, qid: Any = None
+        self,
+        X: MatrixLike | None = None,
+        y: LabelsLike | None = None,
+        groups: KeysLike | None = None,
+        qid: KeysLike | None = None,
     ) -> int:
         """Return the number of splits; the arguments are for scikit-learn and are not looked at."""
         return int(self.n_splits)
 
     def split(
-        self, X: Any, y: Any = None, groups: Any = None, qid: Any = None
+        self,
+        X: MatrixLike,
+        y: LabelsLike | None = None,
+        groups: KeysLike | None = None,
+        qid: KeysLike | None = None,
     ) -> Iterator[tuple[Index, Index]]:
         """Rows of the training and the test part of every split.
 
@@ -97,7 +106,9 @@ class QueryKFold(_QuerySplitter):
     [1 4 5] [0 2 3]
     """
 
-    def __init__(self, n_splits: int = 5, *, shuffle: bool = False, random_state: Any = None):
+    def __init__(
+        self, n_splits: int = 5, *, shuffle: bool = False, random_state: RandomStateLike = None
+    ):
         require_count("n_splits", n_splits, least=2)
         _check_seed(shuffle, random_state)
         self.n_splits = n_splits
@@ -143,7 +154,7 @@ class QueryShuffleSplit(_QuerySplitter):
         *,
         test_size: float | int | None = None,
         train_size: float | int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ):
         require_count("n_splits", n_splits)
         self.n_splits = n_splits
@@ -204,7 +215,7 @@ class PairKFold(BaseCrossValidator):
         *,
         disjoint: str = "pairs",
         shuffle: bool = False,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ):
         require_count("n_splits", n_splits, least=2)
         require_choice("disjoint", disjoint, ("pairs", "items"))
@@ -215,13 +226,21 @@ class PairKFold(BaseCrossValidator):
         self.random_state = random_state
 
     def get_n_splits(
-        self, X: Any = None, y: Any = None, groups: Any = None, pairs: Any = None
+        self,
+        X: MatrixLike | None = None,
+        y: LabelsLike | None = None,
+        groups: KeysLike | None = None,
+        pairs: npt.ArrayLike | None = None,
     ) -> int:
         """Return the number of folds; the arguments are for scikit-learn and are not looked at."""
         return int(self.n_splits)
 
     def split(
-        self, X: Any, y: Any = None, groups: Any = None, pairs: Any = None
+        self,
+        X: MatrixLike,
+        y: LabelsLike | None = None,
+        groups: KeysLike | None = None,
+        pairs: npt.ArrayLike | None = None,
     ) -> Iterator[tuple[Index, Index]]:
         """Positions of the training and the test pairs of every fold.
 

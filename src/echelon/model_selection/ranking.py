@@ -8,11 +8,20 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._utils.text import aligned
-from .._utils.types import Index, Vector
+from .._utils.types import (
+    EstimatorLike,
+    Index,
+    KeysLike,
+    LabelsLike,
+    MatrixLike,
+    Vector,
+    VectorLike,
+)
 from ..base.folds import deal_folds
 from ..metrics.comparison import Summary
 from ..metrics.ranking.misranking import stated_misranking_loss
@@ -81,14 +90,14 @@ class RankerValidation(Mapping[str, Any]):
 
 
 def cross_validate_ranker(
-    estimator: Any,
-    X: Any,
-    y: Any = None,
+    estimator: EstimatorLike,
+    X: MatrixLike,
+    y: LabelsLike | None = None,
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    pairs: Any = None,
-    pair_weight: Any = None,
+    qid: KeysLike | None = None,
+    sample_weight: VectorLike | None = None,
+    pairs: npt.ArrayLike | None = None,
+    pair_weight: VectorLike | None = None,
     cv: Any = 5,
     scoring: Any = None,
     return_estimator: bool = False,
@@ -170,7 +179,7 @@ def cross_validate_ranker(
 
 
 def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Index, Index]]:
-    """Index, or pairs, to train on and to test on."""
+    """Rows, or pairs, to train on and to test on."""
     if isinstance(cv, Integral):
         require_count("cv", cv, least=2)
         if problem.pairs is None and problem.qid is None:

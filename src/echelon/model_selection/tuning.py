@@ -12,6 +12,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from .._utils.types import CostLike, LabelsLike, MatrixLike
 from ..base.nested import fresh
 from ..metrics import cost_scorer
 from ..ordinal.arrays import require_count
@@ -27,7 +28,7 @@ SEARCH_FOLDS = 3
 
 
 def candidate_pipeline(
-    candidate: Candidate, schema: Any, *, classes: Sequence[Any], cost: Any = None
+    candidate: Candidate, schema: Any, *, classes: Sequence[Any], cost: CostLike | None = None
 ) -> Pipeline:
     """Preparation and model in one estimator, with the candidate's own parameters.
 
@@ -68,12 +69,12 @@ def candidate_pipeline(
 
 def tune(
     candidate: Candidate,
-    X: Any,
-    y: Any,
+    X: MatrixLike,
+    y: LabelsLike,
     *,
     schema: Any = None,
     classes: Sequence[Any],
-    cost: Any = None,
+    cost: CostLike | None = None,
     folds: int = SEARCH_FOLDS,
     n_jobs: int | None = None,
     random_state: int = 0,

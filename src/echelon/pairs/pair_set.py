@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Codes, Vector
+from .._utils.types import Codes, KeysLike, Vector
 from .judgements import JudgementColumns, judged_pairs
 from .queries import by_id, checked_weights, query_codes
 
@@ -138,7 +138,7 @@ class PairSet:
     def from_labels(
         cls,
         labels: npt.ArrayLike,
-        qid: Any = None,
+        qid: KeysLike | None = None,
         weights: npt.ArrayLike | None = None,
         query_scales: Mapping[Any, float] | npt.ArrayLike | None = None,
     ) -> PairSet:

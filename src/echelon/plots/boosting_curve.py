@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._utils.types import Vector
+from .._utils.types import EstimatorLike, KeysLike, LabelsLike, MatrixLike, Vector, VectorLike
 from ..base.validation import class_factors
 from ..metrics import misranking_loss
 from ..ordinal.arrays import check_weights
@@ -59,12 +59,12 @@ class BoostingCurveDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: EstimatorLike,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
+        qid: KeysLike | None = None,
+        sample_weight: VectorLike | None = None,
         held_out: tuple[Any, ...] | None = None,
         name: str | None = None,
         ax: Axes | None = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._utils.choices import require_choice
+from .._utils.types import EstimatorLike, LabelsLike, MatrixLike, VectorLike
 from ..metrics._labels import read_probabilities
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import read_scale
@@ -64,9 +65,9 @@ class CumulativeCalibrationDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: EstimatorLike,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
         name: str | None = None,
         **options: Any,
@@ -95,11 +96,11 @@ class CumulativeCalibrationDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
+        y_true: LabelsLike,
         proba: Any,
         *,
-        classes: Any = None,
-        sample_weight: Any = None,
+        classes: LabelsLike | None = None,
+        sample_weight: VectorLike | None = None,
         by: str = "threshold",
         n_bins: int = 10,
         strategy: str = "uniform",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import confusion_matrix
 
 from .._utils.choices import require_choice
+from .._utils.types import EstimatorLike, LabelsLike, MatrixLike, VectorLike
 from ..metrics import OrdinalReport, ordinal_report
 from ..metrics._labels import read_labels
 from . import _style as style
@@ -60,11 +61,11 @@ class OrdinalConfusionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: EstimatorLike,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        sample_weight: Any = None,
+        sample_weight: VectorLike | None = None,
         values: str = "share",
         name: str | None = None,
         ax: Axes | None = None,
@@ -101,11 +102,11 @@ class OrdinalConfusionDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
-        y_pred: Any,
+        y_true: LabelsLike,
+        y_pred: LabelsLike,
         *,
-        classes: Any = None,
-        sample_weight: Any = None,
+        classes: LabelsLike | None = None,
+        sample_weight: VectorLike | None = None,
         values: str = "share",
         name: str | None = None,
         ax: Axes | None = None,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy.typing as npt
 
 from ..metrics import NemenyiResult, nemenyi_test
 from ._style import ACCENT, FAINT, INK, require_pyplot
@@ -45,7 +47,7 @@ class CriticalDifferenceDisplay:
     @classmethod
     def from_scores(
         cls,
-        scores: Any,
+        scores: npt.ArrayLike,
         names: Sequence[str] | None = None,
         *,
         alpha: float = 0.05,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.frames import make_frame
-from .._utils.types import Matrix, Vector
+from .._utils.types import EstimatorLike, LabelsLike, Matrix, MatrixLike, Vector
 from ..base.reading import known_inputs
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import OrdinalScale
@@ -59,7 +59,7 @@ class DecisionBoundaryDisplay:
         xx0: Any,
         xx1: Any,
         codes: Any,
-        classes: Any,
+        classes: LabelsLike,
         *,
         margins: Any = None,
         input_names: Any = ("x₁", "x₂"),
@@ -74,9 +74,9 @@ class DecisionBoundaryDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
+        estimator: EstimatorLike,
+        X: MatrixLike,
+        y: LabelsLike | None = None,
         *,
         grid_resolution: int = 150,
         name: str | None = None,
@@ -143,7 +143,9 @@ class DecisionBoundaryDisplay:
         """Width and height, in inches, of a figure that the picture fits."""
         return style.WIDTH, 4.0
 
-    def plot(self, X: Any = None, y: Any = None, *, ax: Axes | None = None) -> Self:
+    def plot(
+        self, X: MatrixLike | None = None, y: LabelsLike | None = None, *, ax: Axes | None = None
+    ) -> Self:
         """Draw regions, lines, and rows if there are any.
 
         Parameters

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import gaussian_kde
 
-from .._utils.types import Vector
+from .._utils.types import EstimatorLike, LabelsLike, MatrixLike, Vector, VectorLike
 from ..metrics._labels import read_scores
 from ..ordinal.labels import read_scale
 from . import _style as style
@@ -59,12 +60,12 @@ class LatentDisplay:
 
     def __init__(
         self,
-        scores: Any,
+        scores: npt.ArrayLike,
         codes: Any,
-        classes: Any,
+        classes: LabelsLike,
         thresholds: Any = None,
         *,
-        sample_weight: Any = None,
+        sample_weight: VectorLike | None = None,
         score_name: str = "latent score f(x)",
         name: str | None = None,
     ) -> None:
@@ -82,11 +83,11 @@ class LatentDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: EstimatorLike,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        sample_weight: Any = None,
+        sample_weight: VectorLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
     ) -> Self:
@@ -135,12 +136,12 @@ class LatentDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
-        scores: Any,
+        y_true: LabelsLike,
+        scores: npt.ArrayLike,
         thresholds: Any = None,
         *,
-        classes: Any = None,
-        sample_weight: Any = None,
+        classes: LabelsLike | None = None,
+        sample_weight: VectorLike | None = None,
         score_name: str = "latent score f(x)",
         name: str | None = None,
         ax: Axes | None = None,

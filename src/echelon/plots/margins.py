@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from .._utils.types import Vector
+from .._utils.types import EstimatorLike, KeysLike, LabelsLike, MatrixLike, Vector, VectorLike
 from ..base.reading import inner_estimator, known_inputs, without_infinity
 from ..metrics._labels import require_length
 from ..metrics.ranking.scorers import ranking_scores
@@ -63,12 +64,12 @@ class MarginDistributionDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: EstimatorLike,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
+        qid: KeysLike | None = None,
+        sample_weight: VectorLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
     ) -> Self:
@@ -129,11 +130,11 @@ class MarginDistributionDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
+        y_true: LabelsLike,
         margins: Any,
         *,
-        classes: Any = None,
-        sample_weight: Any = None,
+        classes: LabelsLike | None = None,
+        sample_weight: VectorLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
     ) -> Self:
@@ -172,11 +173,11 @@ class MarginDistributionDisplay:
     @classmethod
     def from_scores(
         cls,
-        y_true: Any,
-        scores: Any,
+        y_true: LabelsLike,
+        scores: npt.ArrayLike,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
+        qid: KeysLike | None = None,
+        sample_weight: VectorLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
     ) -> Self:

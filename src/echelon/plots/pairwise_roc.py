@@ -7,7 +7,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
+from .._utils.types import EstimatorLike, LabelsLike, MatrixLike, VectorLike
 from ..metrics import RocCurve, auc_score, multipartite_auc, roc_curve
 from ..metrics._labels import read_scores
 from ..ordinal.labels import read_scale
@@ -50,7 +52,7 @@ class PairwiseROCDisplay:
         self,
         areas: Any,
         curves: Mapping[tuple[int, int], RocCurve],
-        classes: Any,
+        classes: LabelsLike,
         *,
         mean: float,
         name: str | None = None,
@@ -63,11 +65,11 @@ class PairwiseROCDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: EstimatorLike,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        sample_weight: Any = None,
+        sample_weight: VectorLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
     ) -> Self:
@@ -104,11 +106,11 @@ class PairwiseROCDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
-        scores: Any,
+        y_true: LabelsLike,
+        scores: npt.ArrayLike,
         *,
-        classes: Any = None,
-        sample_weight: Any = None,
+        classes: LabelsLike | None = None,
+        sample_weight: VectorLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
     ) -> Self:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .._utils.types import EstimatorLike
 from ..gaussian_process.contraction import relevance
 from ..ordinal.arrays import require_count
 from . import _style as style
@@ -65,7 +66,7 @@ class RelevanceDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: EstimatorLike,
         *,
         most: int = 25,
         name: str | None = None,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+import numpy.typing as npt
 
+from .._utils.types import EstimatorLike, LabelsLike, MatrixLike, VectorLike
 from ..metrics import RocCurve, auc_score, roc_curve
 from ..metrics._labels import require_length
 from ..ordinal.arrays import check_weights, read_numbers
@@ -52,11 +54,11 @@ class ROCDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: EstimatorLike,
+        X: MatrixLike,
+        y: LabelsLike,
         *,
-        sample_weight: Any = None,
+        sample_weight: VectorLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
     ) -> Self:
@@ -103,11 +105,11 @@ class ROCDisplay:
     @classmethod
     def from_predictions(
         cls,
-        y_true: Any,
-        scores: Any,
+        y_true: LabelsLike,
+        scores: npt.ArrayLike,
         *,
-        classes: Any = None,
-        sample_weight: Any = None,
+        classes: LabelsLike | None = None,
+        sample_weight: VectorLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
     ) -> Self:

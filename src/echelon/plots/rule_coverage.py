@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .._utils.types import EstimatorLike
 from ..ordinal.arrays import require_count
 from . import _style as style
 from ._reading import name_of, opened
@@ -53,7 +54,7 @@ class RuleCoverageDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: EstimatorLike,
         *,
         most: int = 12,
         name: str | None = None,

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.choices import require_choice
+from .._utils.types import RandomStateLike
 from .._utils.warnings import warn_caller
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count, require_positive
@@ -90,7 +91,7 @@ class RankPerceptron(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
         *,
         averaged: bool = True,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_epochs = n_epochs
         self.averaged = averaged

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from .._utils.types import Vector
+from .._utils.types import KeysLike, LabelsLike, MatrixLike, Vector, VectorLike
 from ..base.mixins import RankerMixin
 from ..base.pair_explanations import PairTerm, linear_terms
 from ..base.validation import all_or_nothing, validate_ranking_chunk
@@ -25,13 +26,13 @@ class StreamedRankerMixin(RankerMixin):
     @all_or_nothing
     def partial_fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: MatrixLike,
+        y: LabelsLike | None = None,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        pairs: Any = None,
-        pair_weight: Any = None,
+        qid: KeysLike | None = None,
+        sample_weight: VectorLike | None = None,
+        pairs: npt.ArrayLike | None = None,
+        pair_weight: VectorLike | None = None,
     ) -> Self:
         """Learn from rows or pairs that arrive, and go on from what was learnt before.
 

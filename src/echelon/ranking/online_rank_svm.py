@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .._utils.choices import require_choice
-from .._utils.types import Vector
+from .._utils.types import RandomStateLike, Vector
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs import PairSet, query_codes
@@ -136,7 +136,7 @@ class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
         initial_rate: float | None = None,
         averaged: bool = True,
         buffer_size: int = 1000,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.alpha = alpha
         self.loss = loss

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from .._utils.choices import require_choice
+from .._utils.types import RandomStateLike
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..pairs.preference_order import order_by
 from ..pairs.preference_panel import BudgetExceeded
@@ -52,7 +53,7 @@ def rank_by_preference(
     budget: int | None = None,
     on_budget: str = "partial",
     batched: bool = False,
-    random_state: Any = None,
+    random_state: RandomStateLike = None,
 ) -> PreferenceOrder:
     """Rank items of any kind by a judge of pairs: a person, a language model, a match.
 

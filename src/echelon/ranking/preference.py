@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
-from .._utils.types import Vector
+from .._utils.types import EstimatorLike, KeysLike, MatrixLike, RandomStateLike, Vector
 from ..base.members import clone_or, inherit_input_tags, seed
 from ..base.mixins import RankerMixin
 from ..base.pair_explanations import PairExplanation, explanation, shapley_terms
@@ -109,7 +109,7 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         *,
         features: str | Callable[[Any, Any], Any] = "difference",
         method: str = "quicksort",
@@ -117,7 +117,7 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
         symmetrize: bool = True,
         max_pairs: int = 100_000,
         n_reference: int = 64,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.estimator = estimator
         self.features = features
@@ -159,7 +159,9 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
             )
         return self._preference(U, V)
 
-    def rank(self, X: Any, qid: Any = None, top_k: int | None = None) -> npt.NDArray[np.intp]:
+    def rank(
+        self, X: MatrixLike, qid: KeysLike | None = None, top_k: int | None = None
+    ) -> npt.NDArray[np.intp]:
         """Rows from best to worst by the preferences between them.
 
         Parameters
@@ -177,7 +179,9 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
         """
         return self.rank_with_calls(X, qid, top_k).order
 
-    def rank_with_calls(self, X: Any, qid: Any = None, top_k: int | None = None) -> OrderResult:
+    def rank_with_calls(
+        self, X: MatrixLike, qid: KeysLike | None = None, top_k: int | None = None
+    ) -> OrderResult:
         """Rank as by ``rank``, and count.
 
         Parameters

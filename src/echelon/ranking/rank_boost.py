@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
-from .._utils.types import Vector
+from .._utils.types import EstimatorLike, RandomStateLike, Vector
 from .._utils.warnings import warn_caller
 from ..base.pair_explanations import PairTerm
 from ..base.rounds import Patience, is_reported, print_round
@@ -155,14 +155,14 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
         loss: str = "exponential",
         max_bins: int | None = 255,
         learning_rate: float = 1.0,
-        estimator: Any = None,
+        estimator: EstimatorLike | None = None,
         missing: str = "best_side",
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         scoring: Any = None,
         tol: float = 0.0,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:
         self.n_estimators = n_estimators

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._utils.choices import require_choice
-from .._utils.types import Vector
+from .._utils.types import RandomStateLike, Vector
 from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
 from ..base.mixins import RankerMixin
 from ..base.validation import RankingData
@@ -145,7 +145,7 @@ class RankSVM(KernelMachineMixin, RankerMixin, BaseEstimator):
         max_iter: int = 500,
         cache_size: float = 1000.0,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.C = C
         self.kernel = kernel

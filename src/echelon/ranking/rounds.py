@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.types import Vector
+from .._utils.types import KeysLike, LabelsLike, MatrixLike, Vector, VectorLike
 from ..base.mixins import RankerMixin
 from ..base.rounds import Patience, check_patience
 from ..base.validation import RankingData, one_column, validate_inputs
@@ -29,7 +29,7 @@ class StagedRankerMixin(RankerMixin):
     The estimator sets ``_rankers`` and ``estimator_weights_``.
     """
 
-    def staged_predict(self, X: Any) -> Iterator[Vector]:
+    def staged_predict(self, X: MatrixLike) -> Iterator[Vector]:
         """Scores after each round.
 
         Parameters
@@ -48,7 +48,11 @@ class StagedRankerMixin(RankerMixin):
             yield scores
 
     def staged_score(
-        self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        qid: KeysLike | None = None,
+        sample_weight: VectorLike | None = None,
     ) -> Iterator[float]:
         """Share of pairs in the right order after each round, as ``score`` has it.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._utils.types import CostLike, LabelsLike, MatrixLike
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
@@ -18,14 +19,14 @@ from .facts import Facts
 
 def report(
     subject: Any,
-    X: Any = None,
-    y: Any = None,
+    X: MatrixLike | None = None,
+    y: LabelsLike | None = None,
     *,
     leaderboard: Any = None,
     title: str | None = None,
     target: str | None = None,
-    classes: Any = None,
-    cost: Any = "absolute",
+    classes: LabelsLike | None = None,
+    cost: CostLike = "absolute",
     cv: Any = 5,
     sections: Sequence[str] | None = None,
     path: str | Path | None = None,

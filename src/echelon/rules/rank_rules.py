@@ -17,7 +17,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.frames import one_row
-from .._utils.types import Codes, Vector
+from .._utils.types import (
+    ClassWeightLike,
+    Codes,
+    LabelsLike,
+    MatrixLike,
+    RandomStateLike,
+    Vector,
+    VectorLike,
+)
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
@@ -191,11 +199,11 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         tol: float = 0.0,
-        class_weight: Any = None,
-        classes: Any = None,
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.n_rules = n_rules
         self.loss = loss
@@ -217,7 +225,9 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RankRules:
+    def fit(
+        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
+    ) -> RankRules:
         """Boost rules.
 
         Parameters
@@ -308,7 +318,9 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
             )
         self._name_rules(data)
 
-    def prune(self, n: int, X: Any, y: Any, sample_weight: Any = None) -> RankRules:
+    def prune(
+        self, n: int, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
+    ) -> RankRules:
         """A model with few rules, chosen and weighed anew.
 
         The rules are chosen along the path of an L1 penalty on their responses, and those kept are
@@ -398,7 +410,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         return self._levels.margins(np.hstack([part.margins(X) for part in self._ensembles]))
 
     @available_if(_has_one_score)
-    def predict_latent(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_latent(self, X: MatrixLike) -> npt.NDArray[np.float64]:
         """Score f(x), on the scale of ``thresholds_``; not with ``loss="binary"``.
 
         Parameters
@@ -431,7 +443,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         first, second = (self.explain(one_row(row))[0] for row in (a, b))
         return explain_rule_pair(first, second)
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters

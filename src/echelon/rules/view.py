@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.types import Vector
+from .._utils.types import MatrixLike, Vector
 from ..base.validation import OrdinalData
 from .ensemble import Levels, RuleEnsemble
 from .explanations import Explanation, explain_rows
@@ -116,7 +116,7 @@ class ReadableRulesMixin:
         check_is_fitted(self)
         return to_frame(by_importance(self.rules_), self._naming, backend)
 
-    def explain(self, X: Any) -> list[Explanation]:
+    def explain(self, X: MatrixLike) -> list[Explanation]:
         """Why rows get their labels: the rules that cover them and what each adds to the score.
 
         Parameters

@@ -12,7 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.types import Codes, Matrix
+from .._utils.types import (
+    ClassWeightLike,
+    Codes,
+    CostLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    RandomStateLike,
+    VectorLike,
+)
 from .._utils.warnings import warn_caller
 from ..base.folds import deal_folds
 from ..base.kernel_machine import KernelMachineMixin
@@ -155,17 +164,17 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         kappa: float | None = None,
         degree: int = 3,
         coef0: float = 0.0,
-        cost: Any = "absolute",
+        cost: CostLike = "absolute",
         regularize_thresholds: bool | str = False,
-        class_weight: Any = None,
-        classes: Any = None,
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
         probability: bool = False,
         tol: float = 1e-3,
         max_iter: int = -1,
         cache_size: float = 200.0,
         warm_start: bool = False,
         verbose: int = 0,
-        random_state: Any = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.C = C
         self.constraints = constraints
@@ -187,7 +196,13 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> SVOR:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
+    ) -> SVOR:
         """Fit to labelled rows.
 
         Parameters
@@ -214,7 +229,9 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
             self._calibrate(task, sample_cost)
         return self
 
-    def fit_path(self, X: Any, y: Any, Cs: Any, sample_weight: Any = None) -> list[SVOR]:
+    def fit_path(
+        self, X: MatrixLike, y: LabelsLike, Cs: Any, sample_weight: VectorLike | None = None
+    ) -> list[SVOR]:
         """Fit a model for each of several C, each from the solution of the one before.
 
         The kernel matrix is shared. The models are what separate fits would give, to within
@@ -336,7 +353,7 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         return self._scores(validate_inputs(self, X))
 
     @available_if(_gives_probabilities)
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Class probabilities, a column per class from lowest to highest.
 
         Only with ``probability=True``. The most probable label need not be the predicted one.

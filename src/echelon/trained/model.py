@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._utils.types import LabelArray, MatrixLike
 from .._utils.warnings import warn_caller
 from ..ordinal.labels import read_scale
 from ..tables import Schema
@@ -96,7 +97,7 @@ class TrainedModel:
     extra: dict[str, Any] = field(default_factory=dict)
     intervals: Any = None
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: MatrixLike) -> LabelArray:
         """Labels of rows, or scores of a ranking.
 
         Parameters
@@ -110,7 +111,7 @@ class TrainedModel:
         """
         return self.estimator.predict(self.inputs(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probabilities of the labels, lowest first.
 
         Parameters
@@ -125,7 +126,7 @@ class TrainedModel:
             raise AttributeError(f"The model {self.name!r} has no probabilities.")
         return self.estimator.predict_proba(self.inputs(X))
 
-    def predict_interval(self, X: Any) -> tuple[Any, Any]:
+    def predict_interval(self, X: MatrixLike) -> tuple[Any, Any]:
         """Lowest and highest label of a prediction interval.
 
         Parameters
@@ -153,7 +154,7 @@ class TrainedModel:
             return self.intervals is not None
         return hasattr(self.estimator, method)
 
-    def inputs(self, X: Any) -> Any:
+    def inputs(self, X: MatrixLike) -> Any:
         """The columns that the model was trained on, in their order and types."""
         import pandas as pd
 
@@ -169,7 +170,7 @@ class TrainedModel:
             X = pd.DataFrame(rows, columns=names)
         return self.schema.apply(X)
 
-    def predict_frame(self, X: Any, *, proba: bool = True, interval: bool = True) -> Any:
+    def predict_frame(self, X: MatrixLike, *, proba: bool = True, interval: bool = True) -> Any:
         """All that the model says about rows, as a frame.
 
         Parameters

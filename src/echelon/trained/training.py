@@ -11,6 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from .._utils.types import CostLike
 from ..base.nested import fresh, knows_order
 from ..base.reading import answering_model
 from ..meta.calibration import OrdinalCalibrator
@@ -37,7 +38,7 @@ def train(
     table: LabelledTable,
     model: str | Candidate | Any = "ProportionalOdds logit",
     *,
-    cost: Any = None,
+    cost: CostLike | None = None,
     confidence: float = 0.9,
     random_state: int = 0,
     evaluate: bool = True,

@@ -9,7 +9,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from .._utils.types import Codes, Matrix
+from .._utils.types import (
+    ClassWeightLike,
+    Codes,
+    CostLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    VectorLike,
+)
 from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
 from ..base.validation import (
     OrdinalData,
@@ -77,9 +85,9 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         self,
         max_bins: int | None = None,
         *,
-        cost: Any = "absolute",
-        class_weight: Any = None,
-        classes: Any = None,
+        cost: CostLike = "absolute",
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
     ) -> None:
         self.max_bins = max_bins
         self.cost = cost
@@ -87,7 +95,13 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         self.classes = classes
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> ORStump:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
+    ) -> ORStump:
         """Find the stump of least cost.
 
         Parameters

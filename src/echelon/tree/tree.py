@@ -13,7 +13,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.types import Codes, Matrix
+from .._utils.types import (
+    ClassWeightLike,
+    Codes,
+    CostLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    RandomStateLike,
+    VectorLike,
+)
 from ..base.mixins import OrdinalClassifierMixin, SignedLearnerMixin
 from ..base.validation import (
     OrdinalData,
@@ -109,10 +118,10 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         min_weight_fraction_leaf: float = 0.0,
         max_features: Any = None,
         max_bins: int | None = None,
-        cost: Any = "absolute",
-        class_weight: Any = None,
-        classes: Any = None,
-        random_state: Any = None,
+        cost: CostLike = "absolute",
+        class_weight: ClassWeightLike = None,
+        classes: LabelsLike | None = None,
+        random_state: RandomStateLike = None,
     ) -> None:
         self.max_depth = max_depth
         self.criterion = criterion
@@ -127,7 +136,13 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_cost: Any = None) -> ORTree:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
+    ) -> ORTree:
         """Grow the tree.
 
         Parameters
@@ -208,7 +223,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.tree_.depth
 
-    def apply(self, X: Any) -> npt.NDArray[np.int32]:
+    def apply(self, X: MatrixLike) -> npt.NDArray[np.int32]:
         """Number of the leaf that each row falls into, from 0.
 
         Parameters
@@ -222,7 +237,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.tree_.apply(validate_inputs(self, X))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
         """Shares of the classes, by weight, among the training rows of the leaf.
 
         Parameters

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.integrate import trapezoid
 
 from ..._utils.choices import require_choice
-from ..._utils.types import Vector
+from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike
 from .misranking import PairShares, QueryPairs, pair_metric, pair_rows, query_pairs, tie_error
 from .queries import QueryRows, by_query
 
@@ -71,12 +71,12 @@ def auc_score(
 
 
 def multipartite_auc(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: npt.ArrayLike,
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    qid: KeysLike | None = None,
+    sample_weight: VectorLike | None = None,
+    query_weight: VectorLike | None = None,
     levels: str = "level_pairs",
     ties: str = "half",
     average: str = "pairs",
@@ -150,7 +150,11 @@ class RocCurve(NamedTuple):
 
 
 def roc_curve(
-    y_true: Any, y_score: Any, *, sample_weight: Any = None, drop_intermediate: bool = True
+    y_true: LabelsLike,
+    y_score: npt.ArrayLike,
+    *,
+    sample_weight: VectorLike | None = None,
+    drop_intermediate: bool = True,
 ) -> RocCurve:
     """Rates of true and false positives as the threshold on the score falls.
 

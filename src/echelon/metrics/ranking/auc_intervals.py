@@ -11,10 +11,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy.typing as npt
 from scipy import stats
 
 from ..._utils.choices import require_choice
-from ..._utils.types import Vector
+from ..._utils.types import LabelsLike, Vector
 from ...ordinal.arrays import require_count
 from ..comparison import two_sided_p
 from .auc import positives
@@ -79,7 +80,7 @@ class AUCComparison:
 
 
 def auc_confidence_interval(
-    y_true: Any, y_score: Any, *, level: float = 0.95, method: str = "logit"
+    y_true: LabelsLike, y_score: npt.ArrayLike, *, level: float = 0.95, method: str = "logit"
 ) -> AUCInterval:
     """Confidence interval of the AUC of a fixed ranker on independent rows of one query.
 
@@ -126,7 +127,9 @@ def auc_confidence_interval(
     return AUCInterval(auc, max(ends[0], 0.0), min(ends[1], 1.0), error, level, method)
 
 
-def compare_auc(y_true: Any, first: Any, second: Any, *, level: float = 0.95) -> AUCComparison:
+def compare_auc(
+    y_true: LabelsLike, first: Any, second: Any, *, level: float = 0.95
+) -> AUCComparison:
     """DeLong's test whether two rankers have the same AUC, from scores on the same rows.
 
     Parameters

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from ..._utils.choices import require_choice
-from ..._utils.types import Vector
+from ..._utils.types import KeysLike, LabelsLike, RandomStateLike, Vector, VectorLike
 from ..comparison import two_sided_p
 from .queries import by_query
 from .retrieval import ndcg_score
@@ -52,11 +53,11 @@ class RankerComparison:
 
 def per_query(
     metric: Callable[..., float],
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: npt.ArrayLike,
     *,
-    qid: Any = None,
-    query_weight: Any = None,
+    qid: KeysLike | None = None,
+    query_weight: VectorLike | None = None,
     **options: Any,
 ) -> QueryScores:
     """A metric query by query.
@@ -98,17 +99,17 @@ def per_query(
 
 
 def compare_rankers(
-    y_true: Any,
+    y_true: LabelsLike,
     scores_a: Any,
     scores_b: Any,
     *,
     metric: Callable[..., float] = ndcg_score,
-    qid: Any = None,
-    query_weight: Any = None,
+    qid: KeysLike | None = None,
+    query_weight: VectorLike | None = None,
     method: str = "t",
     level: float = 0.95,
     n_resamples: int = 9999,
-    random_state: Any = 0,
+    random_state: RandomStateLike = 0,
     **options: Any,
 ) -> RankerComparison:
     """Test whether two rankers differ, query by query.
@@ -165,7 +166,7 @@ def compare_query_scores(
     method: str = "t",
     level: float = 0.95,
     n_resamples: int = 9999,
-    random_state: Any = 0,
+    random_state: RandomStateLike = 0,
 ) -> RankerComparison:
     """Test whether two rankers differ, from values by query that are at hand.
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._utils.types import Index, Matrix, Vector
+from ..._utils.types import Index, LabelsLike, Matrix, Vector
 from ...ordinal.arrays import read_numbers, require_count
 from ...pairs.preference_panel import ROUNDING, read_probabilities
 from .emphasis_axioms import Emphasis, as_function, check_emphasis
@@ -103,7 +103,7 @@ def weighted_misranking(
 
 
 def preference_loss(
-    y_true: Any,
+    y_true: LabelsLike,
     preference: Any,
     *,
     omega: str | Emphasis | npt.ArrayLike = "uniform",

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..._utils.choices import require_choice
-from ..._utils.types import Vector
+from ..._utils.types import Vector, VectorLike
 from ...pairs.misranking import misranked, misranked_by_query
 from ...pairs.pair_set import PairSet
 from .queries import QueryRows, by_query, read_score_column
@@ -117,7 +118,11 @@ def misranking_loss(
 
 
 def stated_misranking_loss(
-    pairs: Any, y_score: Any, *, pair_weight: Any = None, ties: str = "half"
+    pairs: npt.ArrayLike,
+    y_score: npt.ArrayLike,
+    *,
+    pair_weight: VectorLike | None = None,
+    ties: str = "half",
 ) -> float:
     """Share of stated preferences that the scores contradict.
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.metrics._scorer import _BaseScorer, _cached_call
 
-from ..._utils.types import Vector
+from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike
 from ...ordinal.reduction import expected_rank
 from .compare import per_query
 from .first_hit import hit_rate, reciprocal_rank
@@ -87,14 +87,24 @@ class RankingScorer(_BaseScorer):
         return self
 
     def of_scores(
-        self, y_true: Any, scores: Any, *, qid: Any = None, sample_weight: Any = None
+        self,
+        y_true: LabelsLike,
+        scores: npt.ArrayLike,
+        *,
+        qid: KeysLike | None = None,
+        sample_weight: VectorLike | None = None,
     ) -> float:
         """Score rows from the scores that an estimator gave them."""
         options = self._options(qid, sample_weight)
         return float(self._sign * self._score_func(y_true, scores, **options))
 
     def by_query(
-        self, y_true: Any, scores: Any, *, qid: Any, sample_weight: Any = None
+        self,
+        y_true: LabelsLike,
+        scores: npt.ArrayLike,
+        *,
+        qid: KeysLike,
+        sample_weight: VectorLike | None = None,
     ) -> QueryScores:
         """Scores of single queries; those for which the metric has no value are left out."""
         options = self._options(qid, sample_weight)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from ..._utils.choices import require_choice
-from ..._utils.types import Vector
+from ..._utils.types import RandomStateLike, Vector
 from ...ordinal.arrays import require_count
 from .queries import QueryRows
 
@@ -63,7 +63,7 @@ class QueryScores:
         *,
         method: str = "t",
         n_resamples: int = 9999,
-        random_state: Any = 0,
+        random_state: RandomStateLike = 0,
     ) -> tuple[float, float]:
         """Interval for the mean over queries like these.
 
