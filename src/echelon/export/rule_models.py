@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..ordinal.thresholds import level_of_threshold
 from ..rules import RankRules
 from ..rules.columns import InputColumns
 from ..rules.ensemble import Levels, RuleEnsemble
-from .columns import NUMBER, TEXT, Columns, number_positions, text_positions
+from .columns import NUMBER, TEXT, Columns, holds_texts, positions
 from .converters import KINDS, ORDINAL, ExportError, registered
 from .decoding import (
     Ordinal,
@@ -51,7 +49,7 @@ def rules(model: RankRules, columns: Columns) -> Ordinal:
 def rule_inputs(model: RankRules, width: int) -> list[str]:
     """Columns of categories that are texts."""
     known = model.rule_model().columns.categories[:width]
-    return [TEXT if categories and _is_text(categories) else NUMBER for categories in known]
+    return [TEXT if holds_texts(categories or ()) else NUMBER for categories in known]
 
 
 def _score(ensemble: RuleEnsemble, X: Value, width: int) -> Value:
@@ -72,24 +70,15 @@ def _positions(known: InputColumns, columns: Columns) -> Value:
             read.append(column)
             continue
         unseen = _MISSING if known.ordered[j] else len(categories)
-        place = _places(column, categories, unseen, known.shown_name(j))
+        kinds = str if holds_texts(categories) else int | float | np.number | np.bool_
+        if not all(isinstance(category, kinds) for category in categories):
+            raise ExportError(
+                f"Column {known.shown_name(j)} holds categories that are neither texts nor "
+                "numbers, which ONNX does not have; turn them into texts before fit."
+            )
+        place = positions(column, categories, unseen, _MISSING)
         read.append((place < np.int64(0)).where(np.nan, place.cast("float64")))
     return columns.graph.concat(read)
-
-
-def _places(column: Value, categories: tuple[Any, ...], unseen: int, name: str) -> Value:
-    if _is_text(categories):
-        return text_positions(column, categories, unseen, _MISSING)
-    if not all(isinstance(c, int | float | np.number | np.bool_) for c in categories):
-        raise ExportError(
-            f"Column {name} holds categories that are neither texts nor numbers, which ONNX does "
-            "not have; turn them into texts before fit."
-        )
-    return number_positions(column, np.array([float(c) for c in categories]), unseen, _MISSING)
-
-
-def _is_text(categories: tuple[Any, ...]) -> bool:
-    return all(isinstance(category, str) for category in categories)
 
 
 def _whole_scale(levels: Levels, found: Value) -> Value:

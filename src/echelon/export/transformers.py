@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 )
 
 from ..ordinal.columns import is_missing
-from .columns import MISSING_TEXT, NUMBER, TEXT, Columns, number_positions, text_positions
+from .columns import MISSING_TEXT, NUMBER, TEXT, Columns, holds_texts, positions
 from .converters import (
     KINDS,
     TRANSFORMERS,
@@ -75,13 +75,12 @@ def column_transformer_kinds(transformer: Any, width: int) -> list[str]:
 
 def _parts(transformer: Any) -> list[tuple[Any, list[int]]]:
     names = list(getattr(transformer, "feature_names_in_", ()))
-    width = transformer.n_features_in_
     found = []
     for _, step, columns in transformer.transformers_:
         with warnings.catch_warnings():
             # scikit-learn 1.6 warns that the rest will be named, not counted; either is read.
             warnings.simplefilter("ignore", FutureWarning)
-            chosen = _indices(columns, names, width)
+            chosen = _indices(columns, names, transformer.n_features_in_)
         if chosen and not (isinstance(step, str) and step == "drop"):
             found.append((step, chosen))
     return found
@@ -165,7 +164,7 @@ def _filled(columns: Columns, j: int, value: Any) -> Value:
     column = columns.column(j)
     if columns.kinds[j] == NUMBER:
         return column.is_missing().where(float(value), column)
-    missing = text_positions(column, [MISSING_TEXT], 1, 0).equals(np.int64(0))
+    missing = positions(column, [MISSING_TEXT], 1, 0).equals(np.int64(0))
     return missing.where(np.array([str(value)]), column)
 
 
@@ -213,11 +212,7 @@ def _category_places(
     table = np.array([place for _, place in known] + [unknown, *missing], dtype=np.int64)
     unseen = len(known)
     gone = len(known) + 1 if missing else unseen
-    if _holds_texts(categories):
-        place = text_positions(column, [str(c) for c, _ in known], unseen, gone)
-    else:
-        numbers = np.array([float(c) for c, _ in known])
-        place = number_positions(column, numbers, unseen, gone)
+    place = positions(column, [c for c, _ in known], unseen, gone)
     return column.graph.constant(table).take(place.flat(), axis=0).upright()
 
 
@@ -245,8 +240,4 @@ def _code(encoder: Any, category: Any, place: int) -> float:
 @registered(KINDS, OneHotEncoder, OrdinalEncoder)
 def encoder_kinds(transformer: Any, width: int) -> list[str]:
     """Texts where categories are texts."""
-    return [TEXT if _holds_texts(list(c)) else NUMBER for c in transformer.categories_[:width]]
-
-
-def _holds_texts(categories: Sequence[Any]) -> bool:
-    return any(isinstance(category, str) for category in categories)
+    return [TEXT if holds_texts(c) else NUMBER for c in transformer.categories_[:width]]

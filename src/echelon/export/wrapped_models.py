@@ -21,14 +21,7 @@ from .converters import (
     input_kinds,
     registered,
 )
-from .decoding import (
-    Ordinal,
-    decode,
-    least_cost,
-    link_probabilities,
-    margins_of,
-    threshold_model,
-)
+from .decoding import Ordinal, decode, least_cost, link_probabilities, margins_of, threshold_model
 from .graph import Value
 
 
