@@ -30,9 +30,10 @@ SOFT_HINGE = MarginLoss(
 
 @dataclass(frozen=True)
 class Laplacian:
-    """k(x, x′) = exp(−γ Σ_v |x_v − x′_v|)."""
+    """k(x, x′) = height·exp(−γ Σ_v |x_v − x′_v|)."""
 
     gamma: float = 1.0
+    height: float = 1.0
 
     def __post_init__(self):
         check_not_negative("gamma", self.gamma)
@@ -42,10 +43,10 @@ class Laplacian:
         distances = np.zeros((len(left), len(right)))
         for a, b in zip(left.T, right.T, strict=True):
             distances += np.abs(np.subtract.outer(a, b))
-        return np.exp(-self.gamma * distances)
+        return self.height * np.exp(-self.gamma * distances)
 
     def diagonal(self, X):
-        return np.ones(len(read_rows(X, sparse=False)))
+        return np.full(len(read_rows(X, sparse=False)), self.height)
 
 
 @pytest.fixture
@@ -106,9 +107,9 @@ def test_a_model_with_the_loss_is_saved_loaded_and_exported(soft_hinge, tmp_path
 
 def test_a_name_that_the_table_lacks_is_refused():
     X, y = ordinal_data(n=40)
-    with pytest.raises(ValueError, match="loss must be 'squared_hinge', .*; found 'soft_hinge'"):
+    with pytest.raises(ValueError, match=r"loss must be 'squared_hinge', .*; found 'soft_hinge'"):
         LinearSVOR(loss="soft_hinge").fit(X, y)
-    with pytest.raises(ValueError, match="kernel must be .*; found 'laplacian'"):
+    with pytest.raises(ValueError, match=r"kernel must be .*; found 'laplacian'"):
         SVOR(kernel="laplacian").fit(X, y)
 
 
@@ -143,5 +144,5 @@ def test_a_kernel_whose_class_is_not_listed_is_neither_saved_nor_exported(laplac
     with pytest.raises(ExportError, match="The kernel Laplacian cannot be exported"):
         to_onnx(model)
     trained = train(table_of(X, y), SVOR(kernel=laplacian), evaluate=False)
-    with pytest.raises(ModelFileError, match="cannot be saved, because it holds .*Laplacian"):
+    with pytest.raises(ModelFileError, match=r"cannot be saved, because it holds .*Laplacian"):
         trained.save(tmp_path / "model.echelon")
