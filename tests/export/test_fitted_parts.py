@@ -17,7 +17,7 @@ from echelon import (
     RankRules,
     ThresholdedRanker,
 )
-from echelon.gaussian_process.contraction import covariance
+from echelon.gaussian_process.covariance import covariance
 from echelon.ordinal.reduction import exceedance_to_probabilities, untilted_probabilities
 from echelon.rules.columns import as_positions
 from echelon.solvers.boosting.stump_tables import votes_above

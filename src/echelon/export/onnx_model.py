@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
 from .._utils.types import EstimatorLike, LabelArray, MatrixLike
-from ..base.reading import inner_estimator
+from ..base.wrappers import inner_estimator
 from ..ordinal.columns import is_missing
 from . import rule_models, score_models, transformers, tree_models  # noqa: F401 - registered
 from .columns import MISSING_TEXT, TEXT, Columns, as_double

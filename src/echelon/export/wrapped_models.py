@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.reading import AroundModel, answering_model, layers
+from ..base.reading import AroundModel
+from ..base.wrappers import final_estimator, layers
 from ..meta import ConformalOrdinal, OrdinalCalibrator, ThresholdedRanker
 from ..ordinal.costs import cost_matrix
 from .columns import Columns
@@ -27,7 +28,7 @@ from .graph import Value
 
 def taken_apart(model: Any) -> tuple[list[Any], Any]:
     """The transformers of a fitted pipeline or search, and the model at its end."""
-    final = answering_model(model)
+    final = final_estimator(model)
     before = next(layer.before for layer in layers(model) if layer.model is final)
     return list(before), final
 
