@@ -25,14 +25,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._native._rule_rows import cover
 from ..._native._rules import RuleGrower, Scratch
-from ..._utils.types import Matrix, Vector
+from ..._utils.types import Index, Matrix, Vector
 from ..boosting.bins import BinnedInputs
 from .bodies import Body, Condition, Interval, Membership
 
@@ -41,12 +41,17 @@ TECHNIQUES = ("simultaneous", "gradient", "gradient_boosting", "constant_step")
 # Rows times features that are worth a second thread.
 _WORTH_A_THREAD = 200_000
 
+# Gains this close may be ties, which the native search counts within a factor of 1 + 1e-9.
+_NEAR_TIE = 1.0 + 1e-6
+
 _NO_DECAY = np.ones(1)
 # Kinds of conditions, as the native search numbers them.
 _AT_MOST, _ABOVE, _AMONG, _NOT_AMONG = range(4)
 
 Inside = npt.NDArray[np.uint8]
 Tables = dict[int, Inside]
+# Gain, feature, kind, cut and members of a condition.
+Candidate = tuple[float, int, int, int, list[int]]
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,8 @@ class RuleSearch:
         summed = bins.n_bins[self._nominal] if exact else bins.n_bins
         room = int(summed.max(initial=0)) + 1
         n_threads = max(1, min(n_threads, d))
-        self._shares = np.array_split(np.arange(d), n_threads)
+        self._features = np.arange(d)
+        self._shares = np.array_split(self._features, n_threads)
         self._scratches = [Scratch(n_levels, room) for _ in self._shares]
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
@@ -181,21 +187,30 @@ class RuleSearch:
             cover(self.bins.codes, feature, allowed, inside)
         return inside
 
-    def _best(self, least: float, n_inside: int) -> tuple[float, int, int, int, list[int]] | None:
+    def _best(self, least: float, n_inside: int) -> Candidate | None:
+        """The first of the best conditions, as one scan over all features in turn finds it."""
         if self._pool is None or n_inside * len(self._nominal) < _WORTH_A_THREAD:
-            for scratch, share in zip(self._scratches, self._shares, strict=True):
-                self._grower.scan(scratch, share, least)
-        else:
-            list(self._pool.map(self._scan, self._scratches, self._shares, repeat(least)))
-        best: tuple[float, int, int, int, list[int]] | None = None
-        for scratch in self._scratches:
-            found = scratch.found()
-            if found[1] >= 0 and (best is None or found[0] > best[0]):
-                best = found
+            return self._scan(self._scratches[0], self._features, least)
+        by_share = self._pool.map(self._scan_each, self._scratches, self._shares, repeat(least))
+        best: Candidate | None = None
+        for found in chain.from_iterable(by_share):
+            if found is None or found[0] <= least:
+                continue
+            if found[0] <= _NEAR_TIE * least:
+                # Which of the cuts on the feature wins depends on the gain that it has to beat.
+                feature = self._features[found[1] : found[1] + 1]
+                found = self._scan(self._scratches[0], feature, least)  # noqa: PLW2901
+            if found is not None:
+                best, least = found, found[0]
         return best
 
-    def _scan(self, scratch: Scratch, share: npt.NDArray[np.intp], least: float) -> None:
-        self._grower.scan(scratch, share, least)
+    def _scan(self, scratch: Scratch, features: Index, least: float) -> Candidate | None:
+        self._grower.scan(scratch, features, least)
+        found: Candidate = scratch.found()
+        return found if found[1] >= 0 else None
+
+    def _scan_each(self, scratch: Scratch, share: Index, least: float) -> list[Candidate | None]:
+        return [self._scan(scratch, share[m : m + 1], least) for m in range(len(share))]
 
     def _allowed(self, feature: int, kind: int, cut: int, members: Sequence[int]) -> Inside:
         """Table of the codes that satisfy a condition; the last stands for a missing value."""
