@@ -76,7 +76,7 @@ def adaboost(model: Any, columns: Columns) -> Ordinal:
     """Weighted votes."""
     K, weights = len(model.classes_), model.estimator_weights_
     if model._tables is not None:
-        tables = [(table.feature, table.cuts, table.above) for table in model._tables]
+        tables = [(table.feature, table.cuts, table.values) for table in model._tables]
         above = _step_functions(columns, tables)
     elif all(type(member) is ORTree for member in model.estimators_):
         everything = [range(len(columns))] * len(weights)
@@ -106,7 +106,7 @@ def orboost(model: Any, columns: Columns) -> Ordinal:
         answers = planes.apply("Tanh") if soft else (planes > 0.0).where(1.0, -1.0)
         latent = (answers @ weights[:, None]).flat()
     else:
-        tables = [(table.feature, table.cuts, table.above[:, :1]) for table in model._tables]
+        tables = [(table.feature, table.cuts, table.values[:, :1]) for table in model._tables]
         latent = 2.0 * _step_functions(columns, tables).flat() - float(weights.sum())
     above = sigmoid(2.0 * margins_of(latent, model._link_thresholds))
     probabilities = untilted_probabilities(above, model._link_weights)
@@ -120,7 +120,7 @@ def rank_boost(model: Any, columns: Columns) -> Value:
         raise unsupported("RankBoost with a base ranker of its own (estimator=…)")
     if not model._tables:
         return _no_score(columns)
-    tables = [(table.feature, table.cuts, table.values[:, None]) for table in model._tables]
+    tables = [(table.feature, table.cuts, table.values) for table in model._tables]
     return _step_functions(columns, tables).flat()
 
 

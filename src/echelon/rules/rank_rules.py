@@ -29,7 +29,7 @@ from .._utils.types import (
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
-from ..base.rounds import Patience, StagedMixin, take_rows
+from ..base.rounds import StagedMixin, take_rows
 from ..base.validation import (
     OrdinalData,
     all_or_nothing,
@@ -44,7 +44,7 @@ from ..solvers.linear.calibration import calibrate_by_exponential
 from ..solvers.rules.losses import RuleLoss
 from ..solvers.rules.rank_rules import boost_rules
 from .columns import as_positions, learn_columns
-from .ensemble import RuleEnsemble, Stage, Watch, beside, carried_on
+from .ensemble import HeldOutError, RuleEnsemble, Stage, beside, carried_on
 from .explanations import explain_rule_pair
 from .problem import check_parameters, learn_levels, make_losses, make_search
 from .pruning import Pruning, kept_rules
@@ -253,13 +253,12 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self._store_scale(data)
         losses = make_losses(self, train, self._levels.observed)
         starts = [loss.thresholds for loss in losses]
-        watch = None
+        held_out = None
         if held is not None:
-            patience = Patience(self.n_iter_no_change, self.tol)
             absolute = self.loss == "absolute"
-            watch = Watch(take_rows(data, held), starts, self._levels, patience, absolute=absolute)
-        stages = self._boost(losses, train, watch, rng)
-        vars(self).pop("pruning_", None)
+            held_out = HeldOutError(take_rows(data, held), starts, self._levels, absolute=absolute)
+        stages = self._grow(self._boost(losses, train, rng), held_out, _figures)
+        self.__dict__.pop("pruning_", None)
         rounds = list(zip(*stages, strict=True)) if stages else [()] * len(starts)
         self._keep(rounds, starts, train)
         return self
@@ -268,9 +267,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self,
         losses: list[RuleLoss],
         data: OrdinalData,
-        watch: Watch | None,
         rng: np.random.RandomState,
-    ) -> list[Stage]:
+    ) -> Iterator[Stage]:
         search = make_search(self, data, self._columns)
         classes = data.codes.astype(np.int32)
         runs = [
@@ -287,17 +285,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
             )
             for loss in losses
         ]
-        stages: list[Stage] = []
-        for stage in zip_longest(*runs):
-            stages.append(stage)
-            self._report(len(stages), f"loss {np.mean([loss.value for loss in losses]):.6g}")
-            if watch is not None and watch.is_over(stage):
-                break
-        if watch is None:
-            vars(self).pop("validation_costs_", None)
-            return stages
-        self.validation_costs_ = np.array(watch.patience.costs)
-        return stages[: watch.patience.best + 1]
+        return zip_longest(*runs)
 
     def _keep(self, rounds: Sequence[Stage], starts: Sequence[Vector], data: OrdinalData) -> None:
         mass = np.bincount(data.codes, data.sample_weight, data.n_classes)
@@ -307,7 +295,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self.loss_ = carried_on([part.losses for part in self._ensembles]).mean(axis=1)
         covered = beside([part.class_shares.sum(axis=1) for part in self._ensembles])
         self.coverages_ = covered[:, 0] if self._levels.joint else covered
-        vars(self).pop("thresholds_", None)
+        self.__dict__.pop("thresholds_", None)
         self._calibration = None
         if self._levels.joint:
             self.thresholds_ = self._levels.thresholds(self._ensembles[0].thresholds)

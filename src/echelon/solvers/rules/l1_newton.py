@@ -56,7 +56,7 @@ class RuleProblem:
     @classmethod
     def of(cls, columns: Bytes, loss: RefitLoss, ridge: float) -> RuleProblem:
         """The problem with the deviations that the weighted rows have, but none next to zero."""
-        share = _pull(columns, loss.weights) / float(loss.weights.sum())
+        share = _sum_by_rule(columns, loss.weights) / float(loss.weights.sum())
         spread = np.sqrt(np.maximum(share * (1.0 - share), 0.0))
         return cls(columns, np.maximum(spread, _LEAST_DEVIATION), loss, ridge)
 
@@ -72,8 +72,8 @@ class RuleProblem:
     def at(self, b: Vector) -> tuple[float, Vector]:
         """Value and gradient."""
         value, gradient = self.loss.at(self._scores(b))
-        pull = _pull(self.columns, gradient) / self.deviations
-        return value + 0.5 * self.ridge * float(b @ b), pull + self.ridge * b
+        by_rule = _sum_by_rule(self.columns, gradient) / self.deviations
+        return value + 0.5 * self.ridge * float(b @ b), by_rule + self.ridge * b
 
     def hessian(self, b: Vector) -> Matrix:
         """Second derivative, (m, m)."""
@@ -235,7 +235,7 @@ def scores_of(columns: Bytes, responses: Vector) -> Vector:
     return scores
 
 
-def _pull(columns: Bytes, values: Vector) -> Vector:
+def _sum_by_rule(columns: Bytes, values: Vector) -> Vector:
     """Φᵀv."""
     total = np.zeros(columns.shape[1])
     for rows in _blocks(columns):

@@ -322,23 +322,23 @@ class ThresholdLoss:
     def _find_thresholds(self) -> None:
         state = self._factors
         self.thresholds = theta = state.thresholds()
-        pulls = np.full((2, len(theta) + 1), -np.inf)
-        pulls[0, 1:] = np.logaddexp.accumulate(theta)
-        pulls[1, :-1] = np.logaddexp.accumulate(-theta[::-1])[::-1]
-        self._log_value = float(logsumexp(pulls + state.log_sums()))
-        pulls[0] -= state.least
-        pulls[1] += state.most
-        self._pulls = np.exp(pulls - self._log_value)
+        shares = np.full((2, len(theta) + 1), -np.inf)
+        shares[0, 1:] = np.logaddexp.accumulate(theta)
+        shares[1, :-1] = np.logaddexp.accumulate(-theta[::-1])[::-1]
+        self._log_value = float(logsumexp(shares + state.log_sums()))
+        shares[0] -= state.least
+        shares[1] += state.most
+        self._shares = np.exp(shares - self._log_value)
 
     def terms(self) -> Terms:
         """Rows."""
         state = self._factors
-        return Terms(state.levels, state.u, state.v, state.weights, self._pulls)
+        return Terms(state.levels, state.u, state.v, state.weights, self._shares)
 
     def split(self, inside: Inside) -> tuple[float, float]:
         """W_> and W_< of a rule, as shares of the loss."""
         sums = self._factors.sides(inside)
-        return float(sums[2] @ self._pulls[0]), float(sums[3] @ self._pulls[1])
+        return float(sums[2] @ self._shares[0]), float(sums[3] @ self._shares[1])
 
     def response(self, inside: Inside) -> float:
         """α."""
@@ -370,7 +370,7 @@ class AbsoluteLoss:
     weights : ndarray of shape (n,)
     technique : str, default="gradient"
         Of the search: "constant_step" looks at what a step saves, "gradient" at what a very short
-        one saves (a row that is met exactly pulls both ways), and "gradient_boosting" at the signs
+        one saves (a row that is met exactly asks for both ways), and "gradient_boosting" at the signs
         of the residuals.
     step_size : float, default=1.0
         Of a constant step.

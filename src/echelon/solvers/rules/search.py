@@ -1,7 +1,7 @@
 """The body of one rule, grown condition by condition while its measure improves.
 
 For the pairs that a body Φ splits, W_> is the weight of those it orders rightly and W_< of the
-others (for a loss over rows, the weight that pulls the covered rows up, and down). [DK09] derives
+others (for a loss over rows, the weight of the gradient of the covered rows, up and down). [DK09] derives
 four measures from the exponential loss e^{−α}·W_> + e^{α}·W_< + W_0; as printed they have wrong
 signs. To be maximised are
 
@@ -15,7 +15,7 @@ body is finished when none gives more than there is. Among equal measures the fi
 the lowest cut, and x ≤ s before x > s: the two split the same pairs as long as all rows are
 covered, and preferring the smaller side instead made worse models, the larger one no better ones.
 Numbers are cut between two values (x ≤ s or x > s), categories are taken one by one (=, ≠) or in
-sets: those that pull most to one side. Missing values satisfy no condition.
+sets: those whose gradient is most to one side. Missing values satisfy no condition.
 
 A step costs O(K) per covered row and feature, or per bin and feature after a pass over the rows.
 """
@@ -62,8 +62,8 @@ class Terms:
     ----------
     levels : ndarray of int32, shape (n,)
     upper, lower : ndarray of shape (n,)
-        To be multiplied by the factors of the level: u and v. Over rows, row i pulls up with u_i
-        and down with v_i; over pairs, a higher row i and a lower row j weigh m·u_i·v_j, times the
+        To be multiplied by the factors of the level: u and v. Over rows, row i asks for a
+        greater score with u_i and for a lower one with v_i; over pairs, a higher row i and a lower row j weigh m·u_i·v_j, times the
         decay of the levels between them.
     weights : ndarray of shape (n,)
     factors : ndarray of shape (2, K)
