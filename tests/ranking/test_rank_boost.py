@@ -17,7 +17,6 @@ from echelon.metrics.ranking import misranking_loss, ndcg_score
 from echelon.metrics.ranking.scorers import make_ranking_scorer
 from echelon.pairs.pair_set import PairSet
 from echelon.ranking.rank_boost import RankBoost
-from echelon.solvers.ranking.rank_boost import Round
 from echelon.solvers.ranking.rank_boost_stumps import RankStump
 
 

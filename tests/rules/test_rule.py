@@ -5,13 +5,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.named_rules import LABELS, class_shares, named_wine_rules, rules_of, wine_data
+from support.named_rules import (
+    LABELS,
+    class_shares,
+    name_rules,
+    named_wine_rules,
+    rules_of,
+    wine_data,
+)
 
 from echelon.datasets import load_esl
 from echelon.ordinal.thresholds import midpoints
 from echelon.rules.columns import InputColumns, learn_columns
-from echelon.rules.names import Naming, name_rules
-from echelon.rules.rule import feature_importances, merge_rounds
+from echelon.rules.rule import Naming, feature_importances, merge_rounds
 from echelon.rules.text import by_importance, to_text
 from echelon.solvers.rules.bodies import Interval, Membership, covers
 

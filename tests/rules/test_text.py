@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from support.named_rules import LABELS, class_shares, named_wine_rules, numeric, rules_of, wine_data
 
 from echelon.rules.explanations import explain_rows
-from echelon.rules.names import Naming, name_rules
-from echelon.rules.rule import merge_rounds
-from echelon.rules.text import rules_html, score_ranges, sentence, to_frame, to_text
-from echelon.rules.words import level
+from echelon.rules.rule import Naming, merge_rounds
+from echelon.rules.text import rules_html, sentence, to_frame, to_text
+from echelon.rules.words import level, score_ranges
 from echelon.solvers.rules.bodies import Interval, Membership
 
 

@@ -112,9 +112,7 @@ class RoundsMixin:
         setattr(self, self._validation_figures, sign * np.array(stopping.costs))
         return grown[: stopping.best + 1]
 
-    def _print_round(
-        self, rounds: list[Round], figures: Callable[[list[Round]], str]
-    ) -> None:
+    def _print_round(self, rounds: list[Round], figures: Callable[[list[Round]], str]) -> None:
         """Print about ten of the rounds, if asked."""
         most = getattr(self, self._most_rounds)
         if self.verbose > 0 and len(rounds) % max(1, most // 10) == 0:
@@ -268,9 +266,7 @@ def hold_out_pairs(
     return train, held
 
 
-def _rows_out(
-    part: LevelPairs, fraction: float, rng: np.random.RandomState
-) -> Mask:
+def _rows_out(part: LevelPairs, fraction: float, rng: np.random.RandomState) -> Mask:
     """Which of the rows of implied pairs are held out."""
     if part.n_queries > 1:
         count = min(max(1, round(fraction * part.n_queries)), part.n_queries - 1)

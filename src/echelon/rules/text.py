@@ -10,10 +10,8 @@ import numpy as np
 from .._utils.frames import make_frame
 from .._utils.text import aligned
 from .._utils.types import Vector
-from .html import table
-from .names import Naming
-from .rule import Rule
-from .words import level, percent, typical, wrapped
+from .rule import Naming, Rule
+from .words import level, percent, score_ranges, table, typical, wrapped
 
 
 def by_importance(rules: Sequence[Rule], n: int | None = None) -> list[Rule]:
@@ -65,31 +63,6 @@ def sentence(rule: Rule, naming: Naming) -> str:
     if found:
         note += f"; typical {naming.target} {found}"
     return f"If {rule.text(naming.units)}, {rule.effect} ({note})."
-
-
-def score_ranges(
-    thresholds: Vector, labels: Sequence[str], scores: Sequence[float] = ()
-) -> list[tuple[str, str]]:
-    """Each label with its range of the score in words, "never" if it has none.
-
-    The figures have decimals enough to tell `scores` from the thresholds.
-
-    Examples
-    --------
-    >>> score_ranges(np.array([-0.8, 0.3, 0.3]), ["poor", "fair", "good", "best"])
-    [('poor', 'up to -0.80'), ('fair', 'above -0.80, up to 0.30'), ('good', 'never'), \
-('best', 'above 0.30')]
-    """
-    # Decoding counts the thresholds below the score, so their order does not matter.
-    limits = [-np.inf, *np.sort(thresholds).tolist(), np.inf]
-    texts = level([*limits, *scores])
-    ranges = []
-    for k, label in enumerate(labels):
-        parts = [f"above {texts[k]}"] if limits[k] > -np.inf else []
-        parts += [f"up to {texts[k + 1]}"] if limits[k + 1] < np.inf else []
-        empty = limits[k] >= limits[k + 1]
-        ranges.append((label, "never" if empty else ", ".join(parts) or "always"))
-    return ranges
 
 
 def to_frame(rules: Sequence[Rule], naming: Naming, backend: Any = "pandas") -> Any:

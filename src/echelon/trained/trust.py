@@ -12,7 +12,6 @@ _OWN = {
     "gaussian_process.objective": ["Hyperparameters"],
     "rules.columns": ["InputColumns"],
     "rules.ensemble": ["Levels", "RuleEnsemble"],
-    "rules.names": ["Naming"],
     "ensemble.bagging": ["OrdinalBagging"],
     "ensemble.adaboost_or": ["AdaBoostOR"],
     "meta.calibration": ["OrdinalCalibrator"],

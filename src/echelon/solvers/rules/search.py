@@ -199,7 +199,7 @@ class RuleSearch:
             if found[0] <= _NEAR_TIE * least:
                 # Which of the cuts on the feature wins depends on the gain that it has to beat.
                 feature = self._features[found[1] : found[1] + 1]
-                found = self._scan(self._scratches[0], feature, least)  # noqa: PLW2901
+                found = self._scan(self._scratches[0], feature, least)
             if found is not None:
                 best, least = found, found[0]
         return best
