@@ -405,9 +405,9 @@ def test_a_binary_loss_has_no_single_score(drawn):
     ("parameters", "message"),
     [
         ({"n_rules": 0}, "n_rules must be an integer of at least 1; found 0"),
-        ({"loss": "hinge"}, "loss must be one of rank, threshold, binary, absolute; found 'hinge'"),
-        ({"technique": "newton"}, "technique must be one of None, simultaneous"),
-        ({"pair_weight": "twice"}, "pair_weight must be one of per_threshold, once"),
+        ({"loss": "hinge"}, "loss must be 'rank', 'threshold', 'binary' or 'absolute'; found"),
+        ({"technique": "newton"}, "technique must be None, 'simultaneous', "),
+        ({"pair_weight": "twice"}, "pair_weight must be 'per_threshold' or 'once'"),
         ({"shrinkage": 1.5}, "shrinkage must be at most 1; found 1.5"),
         ({"subsample": 0.0}, "subsample must be a positive number; found 0.0"),
         ({"beta": -1.0}, "beta must be a positive number; found -1.0"),

@@ -9,7 +9,15 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.named_rules import LABELS, class_shares, named_wine_rules, numeric, rules_of, wine_data
+from support.named_rules import (
+    LABELS,
+    class_shares,
+    name_rules,
+    named_wine_rules,
+    numeric,
+    rules_of,
+    wine_data,
+)
 
 from echelon.rules.explanations import explain_rows
 from echelon.rules.rule import Naming, merge_rounds

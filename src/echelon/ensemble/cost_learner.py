@@ -96,7 +96,7 @@ class SignedMember:
 
 
 class CostMember:
-    """An estimator that knows nothing of signed weights, fitted anew for the costs they stand for."""
+    """An estimator that knows nothing of signed weights and learns from the costs behind them."""
 
     def __init__(
         self, ranker: Any, data: OrdinalData, conversion: str, rng: np.random.RandomState

@@ -1,4 +1,4 @@
-"""What a fitted ensemble of rules shows of itself: sentences, tables, and why a row has its score."""
+"""What a fitted ensemble of rules shows of itself: texts, tables, and why a row has its score."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_importances_follow_the_standardised_weights(rng):
 
 @pytest.mark.parametrize("soft", [False, True])
 def test_scores_of_many_members_in_blocks(rng, monkeypatch, soft):
-    monkeypatch.setattr("echelon.solvers.boosting.weak_linear._BLOCK", 50)
+    monkeypatch.setattr("echelon.solvers.boosting.weak_learners._BLOCK", 50)
     X, weights = rng.normal(size=(33, 2)), rng.random(7)
     members = [LinearMember(rng.normal(size=2), float(rng.normal()), soft) for _ in range(7)]
     expected = sum(v * m.predict(X) for v, m in zip(weights, members, strict=True))

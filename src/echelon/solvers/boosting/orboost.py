@@ -5,11 +5,11 @@ ORBoost (Lin and Li, 2006) descends the exponential loss at the thresholds,
     L(f) = min over ascending b of Σ_ik w_i·W_ik·exp(−Z_ik(f_i − b_k)),
 
 RankBoost the exponential loss over pairs (`pairs.exponential`). A round gives the learner the
-negative gradient u = −∂L/∂f of every row, as a share of L; the learner looks for h with a great Σ u_i·h(x_i); v
-minimises the loss along h with b held, in closed form if h is ±1 and by Newton's method otherwise;
-then b is fitted anew. No part of a round raises the loss, nor does a learning rate below one, as
-the loss is convex. Losses are kept as logarithms, so that any number of rounds on data that can be
-told apart perfectly stays finite.
+negative gradient u = −∂L/∂f of every row, as a share of L; the learner looks for h with a great Σ
+u_i·h(x_i); v minimises the loss along h with b held, in closed form if h is ±1 and by Newton's
+method otherwise; then b is fitted anew. No part of a round raises the loss, nor does a learning
+rate below one, as the loss is convex. Losses are kept as logarithms, so that any number of rounds
+on data that can be told apart perfectly stays finite.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Objective(Protocol):
     """A loss of scores that boosting can descend."""
 
     def at(self, scores: Vector) -> Any:
-        """The loss at these scores: ``log_loss``, ``thresholds``, ``negative_gradient`` u = −∂ln L/∂f."""
+        """``log_loss``, ``thresholds`` and ``negative_gradient`` u = −∂ln L/∂f at these scores."""
 
     def step(self, scores: Vector, point: Any, h: Vector, *, binary: bool) -> float:
         """The v ≥ 0 that minimises the loss along h, at most `LONGEST_STEP`."""

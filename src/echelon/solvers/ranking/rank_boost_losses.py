@@ -1,13 +1,14 @@
 """Losses over pairs that RankBoost descends, and the weights that they give the pairs.
 
-With the exponential loss the weight of a pair after scores f is D ∝ c·exp(−(f_winner − f_loser)). For pairs that follow from
-labels, c = s_q·w_i·w_j, it is a product of u_i = w_i·e^{−f_i} and v_j = w_j·e^{f_j}, so sums over
-pairs are sums over *segments*, the runs of rows of one query and one level ([MRT18] 10.5.1 for two
-levels, exercise 10.8 for more): a round costs O(n + segments) whatever the number of pairs.
-Factors are divided by the greatest of their segment, and segments meet only through differences of
-the logarithms, so nothing overflows. Stated pairs have a weight each.
+With the exponential loss the weight of a pair after scores f is D ∝ c·exp(−(f_winner − f_loser)).
+For pairs that follow from labels, c = s_q·w_i·w_j, it is a product of u_i = w_i·e^{−f_i} and v_j =
+w_j·e^{f_j}, so sums over pairs are sums over *segments*, the runs of rows of one query and one
+level ([MRT18] 10.5.1 for two levels, exercise 10.8 for more): a round costs O(n + segments)
+whatever the number of pairs. Factors are divided by the greatest of their segment, and segments
+meet only through differences of the logarithms, so nothing overflows. Stated pairs have a weight
+each.
 
-The logistic loss gives weights that are no such products; it is evaluated in the order of the scores.
+The logistic loss gives weights that are no such products; it sweeps the rows by their scores.
 """
 
 from __future__ import annotations

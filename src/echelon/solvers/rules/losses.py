@@ -370,8 +370,8 @@ class AbsoluteLoss:
     weights : ndarray of shape (n,)
     technique : str, default="gradient"
         Of the search: "constant_step" looks at what a step saves, "gradient" at what a very short
-        one saves (a row that is met exactly asks for both ways), and "gradient_boosting" at the signs
-        of the residuals.
+        one saves (a row that is met exactly counts both ways), and "gradient_boosting" at the
+        signs of the residuals.
     step_size : float, default=1.0
         Of a constant step.
     """

@@ -1,9 +1,9 @@
 """The body of one rule, grown condition by condition while its measure improves.
 
 For the pairs that a body Φ splits, W_> is the weight of those it orders rightly and W_< of the
-others (for a loss over rows, the weight of the gradient of the covered rows, up and down). [DK09] derives
-four measures from the exponential loss e^{−α}·W_> + e^{α}·W_< + W_0; as printed they have wrong
-signs. To be maximised are
+others (for a loss over rows, the gradients of the covered rows that ask for more, and for less).
+[DK09] derives four measures from the exponential loss e^{−α}·W_> + e^{α}·W_< + W_0; as printed they
+have wrong signs. To be maximised are
 
 - simultaneous       |√W_> − √W_<|, which is the least loss over α as well;
 - gradient           |W_> − W_<|, the slope at α = 0;
@@ -62,9 +62,9 @@ class Terms:
     ----------
     levels : ndarray of int32, shape (n,)
     upper, lower : ndarray of shape (n,)
-        To be multiplied by the factors of the level: u and v. Over rows, row i asks for a
-        greater score with u_i and for a lower one with v_i; over pairs, a higher row i and a lower row j weigh m·u_i·v_j, times the
-        decay of the levels between them.
+        To be multiplied by the factors of the level: u and v. Over rows, row i asks for
+        a greater score with u_i and for a lower one with v_i; over pairs, a higher row i and a
+        lower row j weigh m·u_i·v_j, times the decay of the levels between them.
     weights : ndarray of shape (n,)
     factors : ndarray of shape (2, K)
     decay : ndarray of shape (K,), optional
