@@ -13,9 +13,8 @@ from .._utils.types import Codes, Matrix, Vector
 from ..base.validation import OrdinalData
 from ..ordinal.reduction import monotone_exceedance
 from ..ordinal.thresholds import all_levels, level_of_threshold, margins
-from ..solvers.rules.bodies import Body, covers
+from ..solvers.rules.bodies import Body, RuleTable, covers, tabulate_rules
 from ..solvers.rules.rank_rules import RuleRound
-from ..solvers.rules.tables import RuleTable, tabulate_rules
 
 Stage = Sequence[RuleRound | None]
 
