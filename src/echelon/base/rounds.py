@@ -81,7 +81,7 @@ class RoundsMixin:
         if self.n_iter_no_change is None:
             return
         require_count("n_iter_no_change", self.n_iter_no_change)
-        fraction = self.validation_fraction
+        fraction: Any = self.validation_fraction
         if not isinstance(fraction, Real) or not 0.0 < float(fraction) < 1.0:
             raise ValueError(f"validation_fraction must lie between 0 and 1; found {fraction!r}.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -280,17 +280,18 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return np.concatenate(self._in_blocks(_mean_probabilities, X))
 
-    def _in_blocks(self, answer: Any, X: Any) -> list[Any]:
+    def _in_blocks(self, answer: Callable[..., Matrix], X: Any) -> list[Matrix]:
         """Answers of all rankers for blocks of rows; only trees are read in blocks."""
         X = validate_inputs(self, X, convert=self._of_trees)
         members = list(zip(self.estimators_, self.estimators_features_, strict=True))
         width, n_classes = self.n_features_in_, len(self.classes_)
         if not self._of_trees:
             return [answer(members, X, width, n_classes)]
-        return Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+        blocks: list[Matrix] = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(answer)(members, X[at : at + _BLOCK], width, n_classes)
             for at in range(0, len(X), _BLOCK)
         )
+        return blocks
 
     @property
     def feature_importances_(self) -> Matrix:

@@ -218,6 +218,7 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
     _columns: InputColumns
     _gaps: Gaps
     _class_mass: Vector
+    thresholds_: Vector
 
     def _keep_for_names(self, data: OrdinalData, class_mass: Vector) -> None:
         """Keep the figures of the training rows that words for the rules will need."""
@@ -324,7 +325,7 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
             One for each row, with ``score``, ``label`` and ``parts``; ``print`` tells it in words.
         """
         check_is_fitted(self)
-        labels = self.classes_[self._codes(X)]
+        labels = self.classes_[self._codes(X)].tolist()
         return explain_rows(
             self.rules_, self.naming_, self._positions(X), self._shown_thresholds, labels
         )
@@ -332,11 +333,11 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
     def _repr_html_inner(self) -> str:
         """What notebooks show: the rules once there are any."""
         if not hasattr(self, "rules_"):
-            return super()._repr_html_inner()
+            return str(super()._repr_html_inner())
         return rules_html(self.rules_, self.naming_, self._shown_thresholds)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:
             bundle["text/html"] = self._repr_html_inner()
         return bundle

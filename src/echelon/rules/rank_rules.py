@@ -8,7 +8,6 @@ from itertools import zip_longest
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from joblib import effective_n_jobs
 from scipy.special import expit
 from sklearn.base import BaseEstimator
@@ -23,6 +22,7 @@ from .._utils.types import (
     ClassWeightLike,
     Codes,
     LabelsLike,
+    Matrix,
     MatrixLike,
     RandomStateLike,
     Vector,
@@ -359,7 +359,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         return zip_longest(*runs)
 
     def _keep(self, rounds: Sequence[Stage], starts: Sequence[Vector], data: OrdinalData) -> None:
-        mass = np.bincount(data.codes, data.sample_weight, data.n_classes)
+        mass = np.bincount(data.codes, data.sample_weight, data.n_classes).astype(np.float64)
         self._ensembles = [
             RuleEnsemble.of(found, start, mass) for found, start in zip(rounds, starts, strict=True)
         ]
@@ -455,21 +455,22 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
             )
         return data
 
-    def _positions(self, X: Any) -> npt.NDArray[np.float64]:
+    def _positions(self, X: Any) -> Matrix:
         check_is_fitted(self)
-        return validate_inputs(self, as_positions(X, self._columns))
+        positions: Matrix = validate_inputs(self, as_positions(X, self._columns))
+        return positions
 
-    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
+    def _latent(self, X: Any) -> Matrix:
         return self._ensembles[0].table(self._positions(X))
 
-    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any) -> Matrix:
         if self._levels.joint:
             return super()._margins(X)
         X = self._positions(X)
         return self._levels.margins(np.hstack([part.margins(X) for part in self._ensembles]))
 
     @available_if(_has_one_score)
-    def predict_latent(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def predict_latent(self, X: MatrixLike) -> Matrix:
         """Score f(x), on the scale of ``thresholds_``; not with ``loss="binary"``.
 
         Parameters
@@ -502,7 +503,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         first, second = (self.explain(one_row(row))[0] for row in (a, b))
         return explain_rule_pair(first, second)
 
-    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters
