@@ -18,7 +18,7 @@ from echelon.datasets import load_esl
 from echelon.ordinal.thresholds import midpoints
 from echelon.rules.columns import InputColumns, learn_columns
 from echelon.rules.rule import Naming, feature_importances, merge_rounds
-from echelon.rules.text import by_importance, to_text
+from echelon.rules.text import RuleTexts, by_importance
 from echelon.solvers.rules.bodies import Interval, Membership, covers
 
 # Words
@@ -176,7 +176,7 @@ def test_rules_are_sorted_by_importance_and_can_be_pickled():
     order = [rule.importance for rule in by_importance(rules)]
     assert order == sorted(order, reverse=True)
     again, names = pickle.loads(pickle.dumps((rules, naming)))
-    assert to_text(again, names) == to_text(rules, naming)
+    assert RuleTexts(again, names).to_text() == RuleTexts(rules, naming).to_text()
 
 
 # Real data
@@ -200,4 +200,4 @@ def test_rules_on_real_data():
     means = [rule.class_histogram @ np.arange(len(classes)) for rule in rules]
     assert min(means) > np.mean(codes)
     assert math.isclose(feature_importances(rules, 4).sum(), 1.0)
-    assert to_text(rules, naming, n=3).count("; typical label") == 3
+    assert RuleTexts(rules, naming).to_text(n=3).count("; typical label") == 3

@@ -21,8 +21,8 @@ from ..ordinal.reduction import decode
 from .columns import InputColumns
 from .ensemble import Levels, RuleEnsemble
 from .rule import Naming, Rule, feature_importances, merge_rounds
-from .text import by_importance, rules_html, to_frame, to_text
-from .words import Gaps, category, cut_gaps, level, score_ranges, signed, table, wrapped
+from .text import RuleTexts, rules_table
+from .words import Gaps, category, cut_gaps, level, score_ranges, signed, wrapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +100,8 @@ class Explanation:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        header = ["rule", "adds", "covers", self.naming.target]
-        rows = [rule.html_cells(self.naming.units) for rule, _ in self.parts]
-        if np.ndim(self.score):
-            header.insert(1, "to the score for")
-            for cells, (rule, _) in zip(rows, self.parts, strict=True):
-                cells.insert(1, rule.html_threshold())
-        return table(header, rows, " ".join(self._summary()))
+        rules, separate = [rule for rule, _ in self.parts], bool(np.ndim(self.score))
+        return rules_table(rules, self.naming, " ".join(self._summary()), by_threshold=separate)
 
     def _summary(self) -> list[str]:
         target, label = self.naming.target.capitalize(), category(self.label)
@@ -266,6 +261,9 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
         shown[self._levels.observed[:-1]] = [float(part.thresholds[0]) for part in self._ensembles]
         return shown
 
+    def _texts(self, **words: Any) -> RuleTexts:
+        return RuleTexts(self.rules_, replace(self.naming_, **words), self._shown_thresholds)
+
     def to_text(
         self,
         n: int | None = None,
@@ -292,8 +290,7 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
         text : str
         """
         check_is_fitted(self)
-        naming = replace(self.naming_, units=units or {}, target=target)
-        return to_text(self.rules_, naming, self._shown_thresholds, n, width)
+        return self._texts(units=units or {}, target=target).to_text(n, width)
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """The rules as a data frame, a row for each, the most important first.
@@ -310,7 +307,7 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
             and the number of rounds that found the rule.
         """
         check_is_fitted(self)
-        return to_frame(by_importance(self.rules_), self.naming_, backend)
+        return self._texts().to_frame(backend)
 
     def explain(self, X: MatrixLike) -> list[Explanation]:
         """Why rows get their labels: the rules that cover them and what each adds to the score.
@@ -325,7 +322,7 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
             One for each row, with ``score``, ``label`` and ``parts``; ``print`` tells it in words.
         """
         check_is_fitted(self)
-        labels = self.classes_[self._codes(X)].tolist()
+        labels = list(self.classes_[self._codes(X)])
         return explain_rows(
             self.rules_, self.naming_, self._positions(X), self._shown_thresholds, labels
         )
@@ -334,7 +331,7 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
         """What notebooks show: the rules once there are any."""
         if not hasattr(self, "rules_"):
             return str(super()._repr_html_inner())
-        return rules_html(self.rules_, self.naming_, self._shown_thresholds)
+        return self._texts().to_html()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)

@@ -78,8 +78,31 @@ class PairObjective(Protocol):
         """Add a step along it to the scores."""
 
 
+class _Spread:
+    """Range of the values of h."""
+
+    @property
+    def spread(self) -> float:
+        """Greatest difference of two values of h."""
+        return self.most - self.least
+
+    @property
+    def least(self) -> float:
+        """Least value of h."""
+        return float(self._h.min())
+
+    @property
+    def most(self) -> float:
+        """Greatest value of h."""
+        return float(self._h.max())
+
+    @property
+    def _h(self) -> Vector:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class FewLine:
+class FewLine(_Spread):
     """Z for a base ranker with few values.
 
     Parameters
@@ -108,19 +131,8 @@ class FewLine:
         return float((self.masses * self.gains).sum())
 
     @property
-    def spread(self) -> float:
-        """Greatest difference of two values of h."""
-        return self.most - self.least
-
-    @property
-    def least(self) -> float:
-        """Least value of h."""
-        return float(self.values.min())
-
-    @property
-    def most(self) -> float:
-        """Greatest value of h."""
-        return float(self.values.max())
+    def _h(self) -> Vector:
+        return self.values
 
     @property
     def least_gain(self) -> float:
@@ -141,7 +153,7 @@ class FewLine:
 
 
 @dataclass(frozen=True)
-class ManyLine:
+class ManyLine(_Spread):
     """Z for a base ranker with many values.
 
     Parameters
@@ -162,19 +174,8 @@ class ManyLine:
         return float(self.weights @ self.h)
 
     @property
-    def spread(self) -> float:
-        """Greatest difference of two values of h."""
-        return self.most - self.least
-
-    @property
-    def least(self) -> float:
-        """Least value of h."""
-        return float(self.h.min())
-
-    @property
-    def most(self) -> float:
-        """Greatest value of h."""
-        return float(self.h.max())
+    def _h(self) -> Vector:
+        return self.h
 
     @property
     def least_gain(self) -> float:
