@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echelon.ordinal.intervals import covering_interval, probability_strangeness
-from echelon.solvers.rules.bodies import Interval, Membership
-from echelon.solvers.rules.tables import tabulate_rules
+from echelon.solvers.rules.bodies import Interval, Membership, tabulate_rules
 from echelon.trained.array_model import _chances, _grown_interval
 from echelon.trained.rule_masks import RuleMasks, raw_cuts
 
