@@ -30,7 +30,7 @@ _OWN = {
     "ensemble.orboost": ["ORBoost"],
     "ordinal.likelihoods": ["CLogLog", "Cauchit", "LogLog", "Logit", "Probit"],
     "linear.prank": ["PRank"],
-    "ranking.preference": ["PreferenceRanker"],
+    "ranking.preference_ranker": ["PreferenceRanker"],
     "ranking.rank_boost": ["RankBoost"],
     "ranking.rank_svm": ["RankSVM"],
     "rules.rank_rules": ["RankRules"],

@@ -1,4 +1,8 @@
-"""Preferences from an expensive judge: plain, batched or async, cached and within a budget."""
+"""Items ranked by asking a preference oracle: a person or a language model that compares pairs.
+
+Answers may come one by one, in batches or from coroutines; they are cached and counted against a
+budget.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,22 @@ import inspect
 import math
 import reprlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_random_state
 
-from ..ordinal.arrays import require_count
-from ..pairs.preference_panel import BudgetExceeded
-from .event_loops import Receiver, WaitingRoom, close_all
+from .._utils.choices import require_choice
+from .._utils.types import Index, RandomStateLike, Vector
+from ..ordinal.arrays import LARGEST_SEED, require_count
+from ..pairs.preference_function import BudgetExceeded
+from ..pairs.preference_order import order_by
+from .event_loops import EventLoop, Receiver, close_all
 
 
-class Judge:
+class PreferenceOracle:
     """A preference function on items of any kind that costs something to ask.
 
     Parameters
@@ -31,7 +39,7 @@ class Judge:
     cache : bool, default=True
         Whether no pair is asked twice, in either order: h(b, a) = 1 − h(a, b).
     budget : int, optional
-        Most answers to take from `function`, over all uses of the judge. What is in the cache is
+        Most answers to take from `function`, over all uses of the oracle. What is in the cache is
         free.
     batch_size : int, optional
         Most pairs in one call of a batched `function`; all that are needed at a time by default.
@@ -39,7 +47,7 @@ class Judge:
         Most calls of an async `function` under way at once.
     both_orders : bool, default=False
         Whether a pair is asked in both orders and the answers are averaged,
-        ½(f(a, b) + 1 − f(b, a)): twice the cost, for a judge that favours what it sees first.
+        ½(f(a, b) + 1 − f(b, a)): twice the cost, for one that favours what it sees first.
 
     Attributes
     ----------
@@ -52,15 +60,15 @@ class Judge:
     asks only for the rest. Items are known by equality if they can be hashed, else by identity. Two
     equal items have preference ½ and are not asked.
 
-    An async function runs in one event loop for as long as a ranking takes, or a ``with judge:``
+    An async function runs in one event loop for as long as a ranking takes, or a ``with oracle:``
     block around several; this works within a running loop too, as in notebooks. A client that it
     keeps between calls must be made inside the function.
 
     Examples
     --------
-    >>> from echelon.ranking import Judge
-    >>> judge = Judge(lambda a, b: len(a) > len(b))
-    >>> judge(["pear", "fig"], ["fig", "pear"]).tolist(), judge.n_calls
+    >>> from echelon.ranking import PreferenceOracle
+    >>> oracle = PreferenceOracle(lambda a, b: len(a) > len(b))
+    >>> oracle(["pear", "fig"], ["fig", "pear"]).tolist(), oracle.n_calls
     ([1.0, 0.0], 1)
     """
 
@@ -95,23 +103,20 @@ class Judge:
         self._numbers: dict[Any, int] = {}
         self._unhashable: dict[int, Any] = {}
         self._answers: dict[Any, float] = {}
-        self._room: WaitingRoom | None = None
+        self._loop = EventLoop()
         self._depth = 0
 
-    def __enter__(self) -> Judge:
+    def __enter__(self) -> Self:
         """Keep one event loop for an async function until the end of the outermost block."""
-        if self._depth == 0:
-            self._room = WaitingRoom()
         self._depth += 1
         return self
 
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
-        if self._depth == 0 and self._room is not None:
-            room, self._room = self._room, None
-            room.close()
+        if self._depth == 0:
+            self._loop.close()
 
-    def over(self, items: Sequence[Any]) -> Callable[[Any, Any], npt.NDArray[np.float64]]:
+    def over(self, items: Sequence[Any]) -> Callable[[Index, Index], Vector]:
         """Take positions in `items` for the items themselves.
 
         Parameters
@@ -125,7 +130,7 @@ class Judge:
         """
         return lambda u, v: self([items[i] for i in u], [items[j] for j in v])
 
-    def __call__(self, first: Sequence[Any], second: Sequence[Any]) -> npt.NDArray[np.float64]:
+    def __call__(self, first: Sequence[Any], second: Sequence[Any]) -> Vector:
         """Preferences for the items of `first` over those of `second`.
 
         Parameters
@@ -153,7 +158,7 @@ class Judge:
         if n_answered < len(keys):
             raise BudgetExceeded(
                 f"The budget of {self.budget} answers ended with {len(keys) - n_answered} pairs "
-                "left to judge.",
+                "left to compare.",
                 answers,
             )
         return answers
@@ -248,7 +253,7 @@ class Judge:
             raise
         if waiting:
             with self:
-                self._room.settle(waiting, self.max_concurrency, lambda k, r: take(calls[k], r))
+                self._loop.gather(waiting, self.max_concurrency, lambda k, r: take(calls[k], r))
 
 
 @dataclass(frozen=True)
@@ -262,7 +267,7 @@ def _one_each(result: Any, n: int) -> list[Any]:
     answers = list(result) if isinstance(result, Iterable) else [result]
     if len(answers) != n:
         raise ValueError(
-            f"The judge must give one answer for each of {n} pairs; found {len(answers)}."
+            f"The oracle must give one answer for each of {n} pairs; found {len(answers)}."
         )
     return answers
 
@@ -275,7 +280,118 @@ def _probability(answer: Any, a: Any, b: Any) -> float:
     if not 0.0 <= value <= 1.0:
         shown = [reprlib.repr(item) for item in (a, b)]
         raise ValueError(
-            "The judge must answer with the probability between 0 and 1 that the first item stands "
-            f"above the second; found {answer!r} for {shown[0]} and {shown[1]}."
+            "The oracle must answer with the probability between 0 and 1 that the first item is "
+            f"preferred to the second; found {answer!r} for {shown[0]} and {shown[1]}."
         )
     return value
+
+
+@dataclass(frozen=True)
+class PreferenceOrder:
+    """Items in order, and what it took to find it.
+
+    Parameters
+    ----------
+    items : list
+        From best to worst.
+    order : ndarray
+        Their positions among the items that came in.
+    n_calls : int
+        Answers taken from the oracle; what was cached is not counted.
+    n_batches : int
+        Rounds of questions.
+    complete : bool
+        Whether the budget was enough; if not, what it left open stands as the items came.
+    """
+
+    items: list[Any]
+    order: Index
+    n_calls: int
+    n_batches: int
+    complete: bool
+
+
+def rank_by_preference(
+    items: Iterable[Any],
+    oracle: Callable[..., Any] | npt.ArrayLike,
+    *,
+    method: str = "quicksort",
+    decide: str = "majority",
+    top_k: int | None = None,
+    budget: int | None = None,
+    on_budget: str = "partial",
+    batched: bool = False,
+    random_state: RandomStateLike = None,
+) -> PreferenceOrder:
+    """Rank items of any kind by an oracle that compares pairs: a person, a language model, a match.
+
+    Parameters
+    ----------
+    items : iterable
+        What is to be ranked, such as texts.
+    oracle : callable, PreferenceOracle, or array-like of shape (n, n)
+        Function of two items that gives the probability, or says, that the first is to stand above
+        the second; it may be async. A `PreferenceOracle` has more settings and keeps its answers
+        for further rankings. A matrix holds the probabilities of all pairs.
+    method : {"quicksort", "degree"}, default="quicksort"
+        `quicksort` asks about 2n ln n pairs; `sort_by_degree` asks all n(n − 1)/2.
+    decide : {"sample", "majority"}, default="majority"
+        Whether QuickSort takes the side of a pivot that is more probable, or draws it.
+    top_k : int, optional
+        Return the first so many; QuickSort then asks about 2n pairs.
+    budget : int, optional
+        Most answers to take from the oracle.
+    on_budget : {"partial", "raise"}, default="partial"
+        Whether a budget that ends too early gives the order that was reached, with
+        ``complete=False``, or raises `BudgetExceeded` with this order as its ``result``.
+    batched : bool, default=False
+        Whether the function takes two lists of items and answers for all pairs at once.
+    random_state : int, RandomState instance, optional
+        For pivots.
+
+    Returns
+    -------
+    result : PreferenceOrder
+
+    Examples
+    --------
+    >>> from echelon.ranking import rank_by_preference
+    >>> words = ["kiwi", "fig", "banana", "peach"]
+    >>> result = rank_by_preference(words, lambda a, b: len(a) > len(b), random_state=0)
+    >>> result.items, result.complete
+    (['banana', 'peach', 'kiwi', 'fig'], True)
+    """
+    require_choice("on_budget", on_budget, ("partial", "raise"))
+    if top_k is not None:
+        require_count("top_k", top_k)
+    items = list(items)
+    rng = check_random_state(random_state).randint(LARGEST_SEED)
+    if not callable(oracle):
+        if batched or budget is not None:
+            raise ValueError("batched and budget must not be given where oracle is a matrix.")
+        found = order_by(method, oracle, len(items), top_k=top_k, decide=decide, rng=rng)
+    else:
+        with _read_oracle(oracle, batched, budget) as asked:
+            before = asked.n_calls
+            found = order_by(
+                method, asked.over(items), len(items), top_k=top_k, decide=decide, rng=rng
+            )
+            found = replace(found, n_calls=asked.n_calls - before)
+    ranked = [items[i] for i in found.order]
+    result = PreferenceOrder(ranked, found.order, found.n_calls, found.n_batches, found.complete)
+    if on_budget == "raise" and not result.complete:
+        raise BudgetExceeded(
+            f"The budget ended after {result.n_calls} answers; the order so far is in result.",
+            result=result,
+        )
+    return result
+
+
+def _read_oracle(oracle: Callable[..., Any], batched: bool, budget: int | None) -> PreferenceOracle:
+    if not isinstance(oracle, PreferenceOracle):
+        return PreferenceOracle(oracle, batched=batched, budget=budget)
+    if batched or budget is not None:
+        raise ValueError(
+            "batched and budget must not be given where oracle is a PreferenceOracle: it has both."
+        )
+    return oracle
