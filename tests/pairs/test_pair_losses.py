@@ -253,7 +253,7 @@ def test_misranked_by_query_and_infinite_scores():
 
 def test_bad_arguments():
     pairs = PairSet.from_labels([0, 1])
-    with pytest.raises(ValueError, match=r"name must be one of hinge, .*; found 'log'"):
+    with pytest.raises(ValueError, match=r"name must be 'hinge', .*; found 'log'"):
         pair_loss("log", pairs)
     with pytest.raises(ValueError, match="The logistic loss has no margin to set"):
         pair_loss("logistic", pairs, margin=2.0)

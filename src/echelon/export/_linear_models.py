@@ -11,8 +11,7 @@ from ..linear.prank import PRank
 from ..linear.proportional_odds import ProportionalOdds
 from ..ordinal.costs import cost_matrix
 from ..ordinal.likelihoods import get_link
-from ..ranking.linear_rank_svm import LinearRankSVM
-from ..ranking.linear_rankers import MarginLPRanker, RankPerceptron
+from ..ranking import LinearRankSVM, MarginLPRanker, RankPerceptron
 from ..ranking.online_rank_svm import OnlineRankSVM
 from ._columns import Columns
 from ._decoding import Ordinal, least_cost, link_probabilities, margins_of, threshold_model

@@ -117,7 +117,7 @@ def quicksort(
     top_k : int, optional
         Return the first so many of each group, and split only parts that they lie in.
     decide : {"sample", "majority"}, default="sample"
-        Whether v goes above a pivot u with probability h(v, u), or if h(v, u) > ½. Equal chances
+        Whether v goes above a pivot u with probability h(v, u), or if h(v, u) > ½. Equal odds
         are decided by a coin either way.
     consistency : {"assume", "check", "symmetrize"}, optional
         As for `sort_by_degree`.
@@ -209,11 +209,11 @@ def _split(
     part = np.repeat(np.arange(len(sizes)), sizes)
     place = np.arange(len(part)) + np.repeat(parts.starts - (np.cumsum(sizes) - sizes), sizes)
     others = np.flatnonzero(place != pivots[part])
-    chance = asked.ask(order[place[others]], order[pivots[part[others]]])
-    others = others[: len(chance)]
+    probability = asked.ask(order[place[others]], order[pivots[part[others]]])
+    others = others[: len(probability)]
     # The pivot stays in the middle, and so does what was left unanswered.
     side = np.ones(len(part), dtype=np.intp)
-    side[others] = np.where(_above(chance, rng, decide), 0, 2)
+    side[others] = np.where(_above(probability, rng, decide), 0, 2)
     order[place] = order[place[np.argsort(3 * part + side, kind="stable")]]
     above = np.bincount(part[side == 0], minlength=len(sizes))
     below = np.bincount(part[side == 2], minlength=len(sizes))
@@ -224,11 +224,11 @@ def _split(
     ).open()
 
 
-def _above(chance: Vector, rng: np.random.Generator, decide: str) -> npt.NDArray[np.bool_]:
-    coins = rng.random(len(chance))
+def _above(probability: Vector, rng: np.random.Generator, decide: str) -> npt.NDArray[np.bool_]:
+    coins = rng.random(len(probability))
     if decide == "majority":
-        chance = 0.5 + 0.5 * np.sign(chance - 0.5)
-    return np.asarray(coins < chance)
+        probability = 0.5 + 0.5 * np.sign(probability - 0.5)
+    return np.asarray(coins < probability)
 
 
 def _around(circle: Codes, starts: Codes, batch_size: int) -> Iterator[tuple[Codes, Codes]]:

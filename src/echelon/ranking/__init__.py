@@ -3,11 +3,12 @@
 from ..pairs.preference_function import BudgetExceeded
 from ..pairs.preference_order import quicksort, sort_by_degree
 from .linear_rank_svm import LinearRankSVM
-from .linear_rankers import MarginLPRanker, RankPerceptron
+from .margin_lp import MarginLPRanker
 from .online_rank_svm import OnlineRankSVM
 from .preference_oracle import PreferenceOracle, rank_by_preference
 from .preference_ranker import PreferenceRanker
 from .rank_boost import RankBoost
+from .rank_perceptron import RankPerceptron
 from .rank_svm import RankSVM
 
 __all__ = [

@@ -15,10 +15,10 @@ from .._utils.types import RandomStateLike, Vector
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs import PairSet, query_codes
-from ..pairs.losses import pair_loss
-from ..solvers.ranking.online_rank_svm import LOSSES, RATES, DescentState, PairSteps, descend
+from ..pairs.losses import HINGE_LOSSES, pair_loss
+from ..solvers.ranking.online_rank_svm import RATES, DescentState, PairSteps, descend
 from ..solvers.ranking.pair_draws import PairSampler
-from .linear_scores import LinearRankerMixin, StreamedRankerMixin
+from .linear_mixins import LinearRankerMixin, StreamedRankerMixin
 
 # Query of rows without one, which no id of the user equals.
 _NO_QUERY = ()
@@ -195,7 +195,7 @@ class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
         return X, sampler.draw(size, self._rng)
 
     def _sample(self, rows: _Rows, n_new: int) -> None:
-        """Keep each row seen so far with the same chance."""
+        """Keep each row seen so far with the same probability."""
         known = len(rows) - n_new
         places = list(range(known))
         slots = self._rng.integers(0, self._n_seen + 1 + np.arange(n_new))
@@ -214,7 +214,7 @@ class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
         require_count("buffer_size", self.buffer_size, 0)
         if self.initial_rate is not None:
             require_positive("initial_rate", self.initial_rate)
-        require_choice("loss", self.loss, LOSSES)
+        require_choice("loss", self.loss, HINGE_LOSSES)
         require_choice("learning_rate", self.learning_rate, RATES)
 
     def _steps(self) -> PairSteps:

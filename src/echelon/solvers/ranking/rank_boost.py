@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..._utils.types import Vector
+from ...pairs.losses import SMOOTH_LOSSES
 from ...pairs.pair_set import PairSet
 from .rank_boost_lines import Line, PairObjective
 from .rank_boost_logistic import LogisticPairs
@@ -32,7 +33,7 @@ from .rank_boost_steps import book_step, exact_step, margin_step
 from .rank_boost_stumps import Answers
 from .rank_boost_weights import ExponentialPairs
 
-LOSSES = ("exponential", "logistic", "smooth_margin")
+LOSSES = (*SMOOTH_LOSSES, "smooth_margin")
 STEPS = ("exact", "book")
 
 # A base ranker gives itself and its answers for the rows, for weights π of the rows.
