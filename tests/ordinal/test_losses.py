@@ -27,10 +27,16 @@ def test_losses_fall_are_convex_and_bound_the_error(name):
     assert np.isfinite(LOSSES["logistic"].value(np.array([-1e3, 1e3]))).all()
 
 
-def test_total_weighs_the_terms():
-    assert get_loss("hinge").total(np.array([0.0, 2.0, -1.0]), np.array([3.0, 5.0, 0.5])) == 4.0
+@pytest.mark.parametrize("name", [name for name, loss in LOSSES.items() if loss.ramp])
+def test_the_ramp_is_the_loss(name):
+    loss = get_loss(name)
+    t = np.array([-2.0, -0.3, 0.4, 1.7])
+    width = loss.ramp.width or 1e-9
+    a = np.clip(t / width, 0.0, loss.ramp.cap)
+    np.testing.assert_allclose(-loss.gradient(1.0 - t), a)
+    np.testing.assert_allclose(loss.value(1.0 - t), a * t - 0.5 * width * a**2, atol=1e-8)
 
 
 def test_unknown_loss():
-    with pytest.raises(ValueError, match="loss must be one of hinge, squared_hinge"):
+    with pytest.raises(ValueError, match="loss must be 'squared_hinge', 'hinge'"):
         get_loss("ramp")

@@ -34,7 +34,7 @@ def scored(draw, max_n=12, max_K=5, weighted=False):
 
 
 def total_loss(loss, scores, codes, K, weights, thresholds):
-    return loss.total(side_matrix(codes, K) * margins(scores, thresholds), weights)
+    return np.sum(weights * loss.value(side_matrix(codes, K) * margins(scores, thresholds)))
 
 
 def ordered_grid(loss, scores, codes, K, weights, points):
@@ -42,7 +42,7 @@ def ordered_grid(loss, scores, codes, K, weights, points):
     Z = side_matrix(codes, K)
     best = np.zeros(len(points))
     for k in range(K - 1):
-        cost = np.array([loss.total(Z[:, k] * (scores - b), weights[:, k]) for b in points])
+        cost = np.array([weights[:, k] @ loss.value(Z[:, k] * (scores - b)) for b in points])
         best = np.minimum.accumulate(best) + cost
     return best.min()
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
+from .._utils.choices import require_choice
 from .._utils.types import ClassWeightLike, CostLike, LabelsLike, Matrix, MatrixLike, VectorLike
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin
@@ -23,9 +24,10 @@ from ..base.validation import (
     validate_inputs,
     validate_ordinal_fit,
 )
-from ..ordinal.arrays import check_weights, finite_vector, require_positive
+from ..ordinal.arrays import check_weights, finite_vector, require_count, require_positive
 from ..ordinal.costs import adjacent_weights, cost_matrix, require_v_shaped, threshold_weights
 from ..ordinal.labels import OrdinalScale, read_scale
+from ..ordinal.losses import LOSSES
 from ..solvers.linear.svor import LinearSVORProblem, solve_linear_svor
 from ..solvers.linear.svor_rows import Chunk, RowSummary, Source, summarise
 
@@ -40,9 +42,10 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
     constraints : {"implicit", "explicit"}, default="implicit"
         "implicit" lets every row have a say at every threshold, weighted by `cost`; "explicit" only
         at the two thresholds next to its label, with the order of the thresholds enforced.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        The squared hinge is smooth, so a few passes over the data solve it to full precision. The
-        hinge is the loss of [CK07] and of `SVC`; it takes a few times as many passes.
+    loss : {"squared_hinge", "hinge", "logistic", "exponential"}, default="squared_hinge"
+        A name of ``echelon.ordinal.losses.LOSSES``. All but the hinge are smooth, so a few passes
+        over the data solve them to full precision. The hinge is the loss of [CK07] and of `SVC`;
+        it takes a few times as many passes.
     cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
         V-shaped cost that the loss bounds under implicit constraints, and that ``score`` reports
         under both.
@@ -83,13 +86,14 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
     -----
     Minimises, over coef and ascending thresholds b,
 
-        ½‖coef‖² + C Σ_i s_i Σ_k W[y_i, k] φ(1 − Z_ik (x_i·coef − b_k)),
+        ½‖coef‖² + C Σ_i s_i Σ_k W[y_i, k] φ(Z_ik (x_i·coef − b_k)),
 
-    where s are the weights, Z_ik = +1 where y_i lies above threshold k and −1 elsewhere, and φ(t)
-    is max(0, t) or its square. W[y, k] = |cost[y, k+1] − cost[y, k]| under implicit constraints,
-    all ones for the absolute cost; under explicit ones it is 1 next to y and 0 elsewhere. For
-    convex costs the thresholds ascend by themselves; otherwise the order is a constraint and
-    thresholds may be tied. Where a threshold has an interval of minimisers its middle is taken.
+    where s are the weights, Z_ik = +1 where y_i lies above threshold k and −1 elsewhere, and φ(m)
+    is max(0, 1 − m), its square, ln(1 + e^−m) or e^−m. W[y, k] = |cost[y, k+1] − cost[y, k]| under
+    implicit constraints, all ones for the absolute cost; under explicit ones it is 1 next to y and
+    0 elsewhere. For convex costs the thresholds ascend by themselves; otherwise the order is a
+    constraint and thresholds may be tied. Where a threshold has an interval of minimisers its
+    middle is taken.
 
     Newton's method runs on the primal, with inputs centred and scaled within its linear algebra, so
     the units of `X` matter to the penalty only, not to the speed. Up to 1,000 columns the curvature
@@ -200,19 +204,11 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         return self._solve(stream, data, RowSummary(summary.centre, data.sample_weight))
 
     def _check_parameters(self) -> None:
-        for name, choices in (
-            ("constraints", ("implicit", "explicit")),
-            ("loss", ("squared_hinge", "hinge")),
-        ):
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"{name} must be {choices[0]!r} or {choices[1]!r}; "
-                    f"found {getattr(self, name)!r}."
-                )
+        require_choice("constraints", self.constraints, ("implicit", "explicit"))
+        require_choice("loss", self.loss, LOSSES)
         for name in ("C", "tol"):
             require_positive(name, getattr(self, name))
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1; found {self.max_iter!r}.")
+        require_count("max_iter", self.max_iter)
 
     def _solve(self, source: Source, data: OrdinalData, summary: RowSummary) -> LinearSVOR:
         problem = LinearSVORProblem(
@@ -220,7 +216,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
             summary=summary,
             C=self.C,
             weights=self._threshold_weights(data.n_classes),
-            squared=self.loss == "squared_hinge",
+            loss=LOSSES[self.loss],
         )
         result = solve_linear_svor(
             problem,

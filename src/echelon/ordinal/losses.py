@@ -1,7 +1,7 @@
-"""Margin losses: value, slope and curvature as functions of the margin m = Z·G.
+"""Margin losses: value, gradient and curvature as functions of the margin m = Z·G.
 
-A loss is a decreasing convex bound on [m ≤ 0]. A *threshold loss* adds it over the thresholds,
-Σ_i Σ_k W[i, k]·φ(Z[i, k]·G[i, k]), and so bounds the cost that W came from.
+A loss is a decreasing convex bound on [m ≤ 0] that is nowhere negative. A *threshold loss* adds it
+over the thresholds, Σ_i Σ_k W[i, k]·φ(Z[i, k]·G[i, k]), and so bounds the cost that W came from.
 """
 
 from __future__ import annotations
@@ -12,23 +12,36 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from .._utils.choices import require_choice
 from .._utils.types import Array
 
 Function = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
+class Ramp:
+    """A loss whose −φ′ is a ramp: 0 up to t = 0, t/width, and no more than cap, with t = 1 − m.
+
+    Then φ = a·t − ½·width·a² with a = −φ′. A width of zero stands for the limit, a loss with a
+    kink, which solvers round over a width that they shrink.
+    """
+
+    width: float
+    cap: float
+
+
+@dataclass(frozen=True)
 class MarginLoss:
-    """φ(m) with φ′(m) and φ″(m); at a kink, the right-hand derivative."""
+    """φ(m) with φ′(m) and φ″(m); at a kink, the right-hand derivative.
+
+    A loss with a ``ramp`` is solved by closed forms. Any other must be smooth.
+    """
 
     name: str
     value: Function
     gradient: Function
     curvature: Function
-
-    def total(self, margins: Array, weights: Array) -> float:
-        """Σ W·φ(m)."""
-        return float(np.sum(weights * self.value(margins)))
+    ramp: Ramp | None = None
 
 
 HINGE = MarginLoss(
@@ -36,12 +49,14 @@ HINGE = MarginLoss(
     value=lambda m: np.maximum(0.0, 1.0 - m),
     gradient=lambda m: np.where(m < 1.0, -1.0, 0.0),
     curvature=np.zeros_like,
+    ramp=Ramp(width=0.0, cap=1.0),
 )
 SQUARED_HINGE = MarginLoss(
     "squared_hinge",
     value=lambda m: np.maximum(0.0, 1.0 - m) ** 2,
     gradient=lambda m: -2.0 * np.maximum(0.0, 1.0 - m),
     curvature=lambda m: np.where(m < 1.0, 2.0, 0.0),
+    ramp=Ramp(width=0.5, cap=np.inf),
 )
 LOGISTIC = MarginLoss(
     "logistic",
@@ -56,7 +71,7 @@ EXPONENTIAL = MarginLoss(
     curvature=lambda m: np.exp(-m),
 )
 
-LOSSES = {loss.name: loss for loss in (HINGE, SQUARED_HINGE, LOGISTIC, EXPONENTIAL)}
+LOSSES = {loss.name: loss for loss in (SQUARED_HINGE, HINGE, LOGISTIC, EXPONENTIAL)}
 
 
 def get_loss(name: str) -> MarginLoss:
@@ -67,6 +82,5 @@ def get_loss(name: str) -> MarginLoss:
     >>> get_loss("hinge").value(np.array([-1.0, 2.0]))
     array([2., 0.])
     """
-    if name not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}; found {name!r}.")
+    require_choice("loss", name, LOSSES)
     return LOSSES[name]

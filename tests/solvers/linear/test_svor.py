@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from echelon.ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
+from echelon.ordinal.losses import HINGE, LOSSES, SQUARED_HINGE
 from echelon.solvers.linear import svor_path as linear_svor_path
 from echelon.solvers.linear.svor import LinearSVORProblem, solve_linear_svor, tie_thresholds
 from echelon.solvers.linear.svor_dual import match_sides
 from echelon.solvers.linear.svor_pass import (
-    ThresholdHinges,
+    ThresholdLoss,
     curvature_product,
     evaluate,
     slopes_along,
@@ -19,10 +20,11 @@ from echelon.solvers.linear.svor_rows import DenseBlock, SparseBlock, summarise
 from echelon.solvers.linear.svor_step import iterative_solver, ordered_minimiser
 
 
-def make_problem(X, codes, W, *, C=1.0, squared=True, weights=None):
+def make_problem(X, codes, W, *, C=1.0, squared=True, weights=None, loss=None):
     weights = np.ones(len(codes)) if weights is None else weights
     source = [(X, codes, weights)]
-    return LinearSVORProblem(source, summarise(source, len(W)), C, W, squared)
+    loss = loss or (SQUARED_HINGE if squared else HINGE)
+    return LinearSVORProblem(source, summarise(source, len(W)), C, W, loss)
 
 
 def objective(problem, w, b):
@@ -33,8 +35,8 @@ def objective(problem, w, b):
         W = problem.C * weights[:, None] * problem.weights[codes]
         scores = np.asarray(X @ w)[:, None]
         with np.errstate(invalid="ignore"):
-            t = np.where(W > 0.0, np.maximum(0.0, 1.0 - Z * (scores - b)), 0.0)
-        total += np.sum(W * (t**2 if problem.squared else t))
+            margins = np.where(W > 0.0, Z * (scores - b), 1.0)
+        total += np.sum(W * problem.loss.value(margins))
     return total
 
 
@@ -51,13 +53,13 @@ def quadratic_programme(problem):
     M = K - 1
     Z = np.where(codes[:, None] > np.arange(M), 1.0, -1.0)
     c = problem.C * weights[:, None] * problem.weights[codes]
-    power = 2 if problem.squared else 1
+    power = 2 if (problem.loss is SQUARED_HINGE) else 1
 
     def value(v):
         return 0.5 * v[:d] @ v[:d] + np.sum(c.ravel() * v[d + M :] ** power)
 
     def gradient(v):
-        slack = c.ravel() * (2.0 * v[d + M :] if problem.squared else 1.0)
+        slack = c.ravel() * (2.0 * v[d + M :] if (problem.loss is SQUARED_HINGE) else 1.0)
         return np.concatenate([v[:d], np.zeros(M), slack])
 
     margins = np.zeros((n * M, d + M + n * M))
@@ -87,6 +89,32 @@ def quadratic_programme(problem):
     return answer.fun
 
 
+def smooth_programme(problem):
+    """Minimum for a smooth loss by a quasi-Newton method on coefficients and gaps of thresholds."""
+    d, M = problem.source[0][0].shape[1], len(problem.weights) - 1
+    bounds = [(None, None)] * (d + 1) + [(0.0, None)] * (M - 1)
+    start = np.concatenate([np.zeros(d + 1), np.ones(M - 1)])
+    options = {"ftol": 1e-15, "gtol": 1e-7, "maxiter": 5000, "maxfun": 100_000}
+    return minimize(
+        lambda v: objective(problem, v[:d], np.cumsum(v[d:])),
+        start,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options=options,
+    ).fun
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+@pytest.mark.parametrize("kind", ["absolute", "adjacent"])
+def test_a_quasi_newton_method_finds_the_same_minimum(loss, kind, rng):
+    X, codes = random_data(rng, 40, 2, 4)
+    problem = make_problem(X, rng.permutation(codes), WEIGHTS[kind](4), loss=LOSSES[loss])
+    result = solve_linear_svor(problem)
+    assert result.converged
+    assert result.duality_gap <= 1e-8 * (1.0 + result.objective)
+    assert result.objective == pytest.approx(smooth_programme(problem), rel=1e-6)
+
+
 WEIGHTS = {
     "absolute": lambda K: threshold_weights(cost_matrix("absolute", K)),
     "squared": lambda K: threshold_weights(cost_matrix("squared", K)),
@@ -113,11 +141,11 @@ def test_a_general_solver_finds_the_same_minimum(squared, kind, seed):
 @given(
     st.integers(0, 10_000),
     st.sampled_from(list(WEIGHTS)),
-    st.booleans(),
+    st.sampled_from(list(LOSSES)),
     st.sampled_from([2, 3, 5, 8, 30]),
     st.sampled_from([1e-3, 0.1, 1.0, 30.0, 1e3]),
 )
-def test_the_gap_bounds_the_distance_to_the_minimum(seed, kind, squared, K, C):
+def test_the_gap_bounds_the_distance_to_the_minimum(seed, kind, loss, K, C):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(2 * K, 2 * K + 60)), int(rng.integers(1, 6))
     X, codes = random_data(rng, n, d, K, noisy=bool(seed % 3))
@@ -125,13 +153,13 @@ def test_the_gap_bounds_the_distance_to_the_minimum(seed, kind, squared, K, C):
         X = np.round(X)
     weights = rng.choice([0.0, 1.0, 1.0, 2.5], size=n)
     weights[np.unique(codes, return_index=True)[1][:2]] = 1.0
-    problem = make_problem(X, codes, WEIGHTS[kind](K), C=C, squared=squared, weights=weights)
+    problem = make_problem(X, codes, WEIGHTS[kind](K), C=C, loss=LOSSES[loss], weights=weights)
     result = solve_linear_svor(problem, tol=1e-5)
     b = result.thresholds
     assert (b[1:] >= b[:-1]).all()
     assert objective(problem, result.coef, b) == pytest.approx(result.objective, rel=1e-6, abs=1e-9)
     # The hinge has kinks without end on tiny problems of 30 classes; then it must say so.
-    assert result.converged or not squared
+    assert result.converged or loss == "hinge"
     assert result.converged == (result.duality_gap <= 1e-5 * (1.0 + result.objective))
     for _ in range(10):
         w = result.coef + rng.normal(size=d) * rng.choice([1e-4, 1e-2, 1.0])
@@ -169,17 +197,17 @@ def test_explicit_order_ties_thresholds_that_would_cross(squared, seed):
     assert crossed < result.objective - 1e-6
 
 
-@pytest.mark.parametrize("squared", [True, False])
-def test_derivatives_by_differences(squared, rng):
+@pytest.mark.parametrize("name", LOSSES)
+def test_derivatives_by_differences(name, rng):
     X, codes = random_data(rng, 40, 3, 4)
-    problem = make_problem(X, codes, WEIGHTS["squared"](4), squared=squared)
-    loss = ThresholdHinges(
+    problem = make_problem(X, codes, WEIGHTS["squared"](4))
+    loss = ThresholdLoss(
         problem.source,
         problem.summary.centre,
         problem.weights.T.copy(),
         np.where(np.arange(4) > np.arange(3)[:, None], 1.0, -1.0),
         np.array([0, 1, 1]),
-        np.inf if squared else 1.0,
+        LOSSES[name],
     )
     w, b, h, e = 0.1 * rng.normal(size=3), np.array([-0.3, 0.4]), 0.5, 1e-6
     here = evaluate(loss, w, b, h, 0.0, full_gram=True)
@@ -200,7 +228,7 @@ def test_derivatives_by_differences(squared, rng):
     )
     np.testing.assert_allclose(here.gram, H[:3, :3], rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(here.border, H[:3, 3:], rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(np.diag(here.bend_b), H[3:, 3:], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(np.diag(here.curvature_b), H[3:, 3:], rtol=1e-5, atol=1e-5)
     V = rng.normal(size=(3, 2))
     np.testing.assert_allclose(curvature_product(loss, w, b, h, 0.0, V), here.gram @ V)
     diagonal = evaluate(loss, w, b, h, 0.0, full_gram=False).gram
@@ -208,7 +236,7 @@ def test_derivatives_by_differences(squared, rng):
     step = rng.normal(size=3), rng.normal(size=2)
     (along,) = slopes_along(loss, (w, b), step, h, np.array([0.0]))
     assert along == pytest.approx(here.slope_w @ step[0] + here.slope_b @ step[1])
-    if not squared:
+    if name == "hinge":
         wider = evaluate(loss, w, b, h * (1 + 1e-6), 0.0, full_gram=True)
         drift = -(wider.slope_w - here.slope_w) / 1e-6
         np.testing.assert_allclose(here.drift_w, drift, rtol=1e-4, atol=1e-4)

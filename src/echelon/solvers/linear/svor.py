@@ -5,19 +5,22 @@ The problem, for rows x_i with codes y_i and weights s_i, sides Z_ik = ±1 and t
     min over w and b_1 ≤ … ≤ b_{K−1} of
     ½‖w‖² + C Σ_i s_i Σ_k W[y_i, k] φ(1 − Z_ik (x_i·w − b_k)),
 
-with φ(t) = max(t, 0) or its square. For weights of a convex cost the order holds by itself: for
-rows below, W grows from threshold k to k+1, for rows above it shrinks, and the rows of class k+1 go
-from above to below, so the slope in b_{k+1} is nowhere greater than that in b_k. For other weights
-(only the two thresholds next to y, say) the order is a constraint, kept in every Newton step.
+in the notation of the hinges, φ(t) = max(t, 0) or its square; any other margin loss stands in place
+of φ as a function of the margin m = 1 − t. For weights of a convex cost the order holds by itself:
+for rows below, W grows from threshold k to k+1, for rows above it shrinks, and the rows of class
+k+1 go from above to below, so the slope in b_{k+1} is nowhere greater than that in b_k. For other
+weights (only the two thresholds next to y, say) the order is a constraint, kept in every Newton
+step.
 
-The squared hinge is solved as it is. The hinge is rounded over a width h, solved, and followed as
-h → 0; between changes of the rows that bend, the solution is linear in h, which gives the next
+Smooth losses are solved as they are. The hinge is rounded over a width h, solved, and followed as
+h → 0; between changes of the rows with curvature, the solution is linear in h, which gives the next
 starting point. Every stop rests on a duality gap for the loss itself, not for the rounded one.
 
 The dual, with α_ik ≥ 0, c_ik = C·s_i·W[y_i, k], v = Σ Z_ik α_ik x_i and r_k = Σ_i Z_ik α_ik:
 
     max Σ α − ½‖v‖²                 with α ≤ c            (hinge)
     max Σ α − Σ α²/(4c) − ½‖v‖²                           (squared hinge)
+    max −Σ c·φ*(−α/c) − ½‖v‖²                             (any φ of m, with its conjugate φ*)
     subject to r_1 + … + r_k ≤ 0 for every k, and = 0 for the last.
 
 Partial sums below zero are the multipliers of tied thresholds.
@@ -30,7 +33,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._utils.types import Codes, Matrix, Vector
-from .svor_pass import ThresholdHinges
+from ...ordinal.losses import MarginLoss
+from .svor_pass import ThresholdLoss
 from .svor_path import NewtonPath, Progress
 from .svor_rows import RowSummary, Source
 
@@ -43,7 +47,7 @@ class LinearSVORProblem:
     summary: RowSummary
     C: float
     weights: Matrix
-    squared: bool
+    loss: MarginLoss
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ def solve_linear_svor(
     if not (groups >= 0).any():
         coef = np.zeros(problem.summary.n_features)
         return LinearSVORResult(coef, thresholds, 0.0, 0.0, 0, True)
-    loss = _threshold_hinges(problem, groups)
+    loss = _threshold_loss(problem, groups)
     weight = loss.masses * problem.summary.class_mass
     mass = loss.by_group(weight.sum(axis=1))
     # The minimiser of the squared hinge for w = 0, between −1 and 1.
@@ -128,15 +132,15 @@ def tie_thresholds(weights: Matrix, class_mass: Vector) -> tuple[Codes, Vector]:
     return number[label], position[label]
 
 
-def _threshold_hinges(problem: LinearSVORProblem, groups: Codes) -> ThresholdHinges:
+def _threshold_loss(problem: LinearSVORProblem, groups: Codes) -> ThresholdLoss:
     K = len(problem.weights)
     finite = np.flatnonzero(groups >= 0)
     sides = np.where(np.arange(K) > finite[:, None], 1.0, -1.0)
-    return ThresholdHinges(
+    return ThresholdLoss(
         source=problem.source,
         centre=problem.summary.centre,
         masses=np.ascontiguousarray(problem.C * problem.weights[:, finite].T),
         sides=sides,
         groups=groups[finite],
-        cap=np.inf if problem.squared else 1.0,
+        margin_loss=problem.loss,
     )

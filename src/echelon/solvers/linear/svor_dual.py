@@ -25,7 +25,7 @@ def dual_value(sums: DualSums) -> float:
     amount = amount + lift + lift[::-1]
     factor = _factors(amount, stuck, free, room)
     v = _moment(factor, sums)
-    gain = amount.sum() - float((factor[FREE] ** 2 * sums.charge).sum())
+    gain = amount.sum() - float((factor[FREE] ** sums.degree * sums.charge).sum())
     return max(0.0, float(gain - 0.5 * v @ v))
 
 

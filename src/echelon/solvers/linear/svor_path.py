@@ -1,8 +1,8 @@
-"""Newton's method for threshold hinges, and the path of the rounded hinge to the hinge itself.
+"""Newton's method for a threshold loss, and the path of the rounded hinge to the hinge itself.
 
 At a width h the rounded problem is solved by Newton steps with an exact line search. Between
-changes in the set of rows that bend, its solution is linear in h, so the next width starts from
-where that line leads. If that goes badly the path is taken up again with a shorter step.
+changes in the set of rows with curvature, its solution is linear in h, so the next width starts
+from where that line leads. If that goes badly the path is taken up again with a shorter step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..._utils.types import Vector
 from .svor_dual import dual_value
 from .svor_pass import (
     Evaluation,
-    ThresholdHinges,
+    ThresholdLoss,
     curvature_product,
     dual_sums,
     evaluate,
@@ -29,7 +29,7 @@ Progress = Callable[[int, float, float, float], None]
 
 # Up to so many columns the d×d curvature is formed; beyond it only multiplied.
 DIRECT_COLUMNS = 1000
-# Every row bends in a hinge of this width at the start, where no t exceeds 2.
+# Every row has curvature in a hinge of this width at the start, where no t exceeds 2.
 _FIRST_WIDTH = 4.0
 _SMALLEST_RATIO = 0.1
 _MOST_STEPS_AT_A_WIDTH = 30
@@ -71,7 +71,7 @@ class NewtonPath:
 
     def __init__(
         self,
-        loss: ThresholdHinges,
+        loss: ThresholdLoss,
         mass: Vector,
         max_iter: int,
         tol: float,
@@ -83,7 +83,7 @@ class NewtonPath:
         self.tol = tol
         self.progress = progress
         self.full_gram = len(loss.centre) <= DIRECT_COLUMNS
-        self.hinge = bool(np.isfinite(loss.cap))
+        self.hinge = loss.kinked
         self.accuracy = 1e-2
         self.anchor: tuple[Point, Solve] | None = None
         self.ratio = _SMALLEST_RATIO
@@ -133,6 +133,8 @@ class NewtonPath:
     def settle(self) -> Point:
         """The best point, with thresholds in the middle of their minimisers if these are many."""
         best = self.best
+        if self.loss.margin_loss.ramp is None:
+            return best
         flat, middle = flat_intervals(self.loss, best.w, best.b, best.h)
         b = np.where(flat, middle, best.b)
         if not flat.any() or (np.diff(b) < 0.0).any():
@@ -171,7 +173,9 @@ class NewtonPath:
         slope: tuple[Vector, Vector],
     ) -> Step:
         """Newton step for a slope, with the curvature of the point."""
-        return newton_step(solve, point.terms.border, point.terms.bend_b, slope, point.b, self.mass)
+        return newton_step(
+            solve, point.terms.border, point.terms.curvature_b, slope, point.b, self.mass
+        )
 
     def narrow(self, point: Point, solve: Solve) -> Point:
         """Step along the path of solutions to a smaller width."""

@@ -66,11 +66,12 @@ class DenseBlock:
 
     def gram(self, curvature: Vector) -> Matrix:
         """Σ_i curvature_i·x_i·x_iᵀ."""
-        bent = np.flatnonzero(curvature)
-        # Where few rows bend, as late in the path to the hinge, the others need no arithmetic.
-        few = 4 * len(bent) < 3 * len(curvature)
-        rows, bend = (self._B[bent], curvature[bent]) if few else (self._B, curvature)
-        half = rows * np.sqrt(bend)[:, None]
+        curved = np.flatnonzero(curvature)
+        rows = self._B
+        if 4 * len(curved) < 3 * len(curvature):
+            # Where few rows have any, as late in the path to the hinge, the others cost nothing.
+            rows, curvature = rows[curved], curvature[curved]
+        half = rows * np.sqrt(curvature)[:, None]
         return np.asarray(half.T @ half)
 
     def squares(self, curvature: Vector) -> Vector:

@@ -23,7 +23,7 @@ from ..._utils.types import Matrix, Vector
 
 Solve = Callable[[Matrix], Matrix]
 
-# A threshold that few rows bend is moved at most about so far, in units of the margin.
+# A threshold with little curvature is moved at most about so far, in units of the margin.
 _LONGEST_MOVE = 4.0
 
 
@@ -38,7 +38,7 @@ class Step(NamedTuple):
 def newton_step(
     solve: Solve,
     border: Matrix,
-    bend_b: Vector,
+    curvature_b: Vector,
     slope: tuple[Vector, Vector],
     b: Vector,
     mass: Vector,
@@ -50,24 +50,24 @@ def newton_step(
     slope_w, slope_b = slope
     solution = solve(np.column_stack([slope_w, border]))
     along_slope, along_border = solution[:, 0], solution[:, 1:]
-    schur = np.diag(bend_b) - border.T @ along_border
+    schur = np.diag(curvature_b) - border.T @ along_border
     schur = 0.5 * (schur + schur.T)
-    pull = slope_b - border.T @ along_slope
-    # A threshold that no row bends gets a little bend: none may be left by rounding alone.
-    least = np.maximum(1e-10 * mass, np.abs(_net(pull, b)) / _LONGEST_MOVE)
+    gradient = slope_b - border.T @ along_slope
+    # A threshold without curvature gets a little: none may be left by rounding alone.
+    least = np.maximum(1e-10 * mass, np.abs(_net(gradient, b)) / _LONGEST_MOVE)
     schur[np.diag_indices_from(schur)] += np.maximum(0.0, least - np.diagonal(schur))
-    step_b = ordered_minimiser(schur, pull, b)
+    step_b = ordered_minimiser(schur, gradient, b)
     step_w = -along_slope - along_border @ step_b
     decrement = -0.5 * float(slope_w @ step_w + slope_b @ step_b)
     return Step(step_w, step_b, max(0.0, decrement))
 
 
-def ordered_minimiser(schur: Matrix, pull: Vector, b: Vector) -> Vector:
-    """Minimiser of pullᵀs + ½·sᵀ·schur·s for which b + s ascends."""
+def ordered_minimiser(schur: Matrix, gradient: Vector, b: Vector) -> Vector:
+    """Minimiser of gradientᵀs + ½·sᵀ·schur·s for which b + s ascends."""
     size = np.sqrt(np.diagonal(schur))
     root, back = _square_root(schur / np.multiply.outer(size, size))
     # In terms of u = root·(size·s) the model is ½‖u − goal‖².
-    goal = -(back.T @ (pull / size))
+    goal = -(back.T @ (gradient / size))
     free = (back @ goal) / size
     if (np.diff(b + free) >= 0.0).all():
         return np.asarray(free)
@@ -82,10 +82,10 @@ def ordered_minimiser(schur: Matrix, pull: Vector, b: Vector) -> Vector:
     return np.asarray(start + np.concatenate([[0.0], np.cumsum(width)]) - b)
 
 
-def _net(pull: Vector, b: Vector) -> Vector:
-    """Mean pull over each run of tied thresholds, within which pulls may rightly cancel."""
+def _net(gradient: Vector, b: Vector) -> Vector:
+    """Mean gradient over each run of tied thresholds, within which entries may rightly cancel."""
     run = np.concatenate([[0], np.cumsum(np.diff(b) > 0.0)])
-    return np.asarray((np.bincount(run, pull) / np.bincount(run))[run])
+    return np.asarray((np.bincount(run, gradient) / np.bincount(run))[run])
 
 
 def direct_solver(gram: Matrix) -> Solve:
@@ -123,8 +123,7 @@ def iterative_solver(
         size = start = np.einsum("ij,ij->j", residual, ahead)
         for _ in range(max_iter):
             image = direction + product(direction)
-            bend = np.einsum("ij,ij->j", direction, image)
-            length = _ratio(size, bend)
+            length = _ratio(size, np.einsum("ij,ij->j", direction, image))
             Y += length * direction
             residual -= length * image
             ahead = scale * residual
