@@ -9,11 +9,10 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._utils.frames import make_frame
 from .._utils.text import aligned
-from .._utils.types import Vector
+from .._utils.types import Index, Vector
 
 # So many features can be swapped in every order; with more of them orders are drawn.
 _FEW_FEATURES = 6
@@ -131,13 +130,12 @@ def _terms(names: Sequence[str], parts: Vector, a: Vector, b: Vector) -> list[Pa
     return [PairTerm(*entry) for entry in zip(*columns, strict=True)]
 
 
-def _orders(features: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
+def _orders(features: Index) -> Iterator[Index]:
     if len(features) <= _FEW_FEATURES:
-        for order in permutations(features):
-            yield np.array(order, dtype=np.intp)
+        yield from (np.array(order, dtype=np.intp) for order in permutations(features))
         return
     rng = np.random.default_rng(0)
     for _ in range(_DRAWN_ORDERS // 2):
-        order = rng.permutation(features)
+        order: Index = rng.permutation(features)
         yield order
         yield order[::-1]

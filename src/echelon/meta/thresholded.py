@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
@@ -25,6 +25,7 @@ from .._utils.types import (
     LabelsLike,
     Matrix,
     MatrixLike,
+    SplitsLike,
     Vector,
     VectorLike,
 )
@@ -120,7 +121,7 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         *,
         thresholds: str = "cost",
         cost: CostLike = "absolute",
-        cv: Any = None,
+        cv: SplitsLike | None = None,
         class_weight: ClassWeightLike = None,
         classes: LabelsLike | None = None,
     ) -> None:
@@ -139,7 +140,7 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         sample_weight: VectorLike | None = None,
         *,
         qid: KeysLike | None = None,
-    ) -> ThresholdedRanker:
+    ) -> Self:
         """Fit the ranker, and thresholds to its scores.
 
         Parameters
@@ -168,8 +169,8 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
             scores = _scores(self.ranker_, data.X)
         else:
             rows, scores = self._unseen_scores(data, queries, weighted)
-        heavy = data.sample_weight[rows] > 0
-        rows, scores = rows[heavy], scores[heavy]
+        positive = data.sample_weight[rows] > 0
+        rows, scores = rows[positive], scores[positive]
         codes, weights = data.codes[rows], data.sample_weight[rows]
         self._store_scale(data)
         self.thresholds_ = self._cut(scores, codes, weights, cost)
@@ -202,17 +203,19 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         return np.concatenate(rows), np.concatenate(scores)
 
     def _splits(self, data: OrdinalData, queries: Codes | None) -> Iterable[tuple[Codes, Codes]]:
-        if not isinstance(self.cv, Integral):
-            splitter = check_cv(self.cv, data.codes, classifier=True)
+        cv: Any = self.cv
+        if not isinstance(cv, Integral):
+            splitter = check_cv(cv, data.codes, classifier=True)
             for inside, outside in splitter.split(data.X, data.codes, queries):
                 yield np.asarray(inside), np.asarray(outside)
             return
-        require_count("cv", self.cv, 2)
+        require_count("cv", cv, 2)
         if queries is not None and queries.max() == 0:
             raise ValueError(
-                f"cv={self.cv} holds whole queries out and needs at least two of them; found one."
+                f"cv={cv} holds whole queries out and needs at least two of them; found one."
             )
-        fold = deal_folds(data.codes, int(self.cv)) if queries is None else queries % self.cv
+        n = int(cv)
+        fold: Codes = deal_folds(data.codes, n) if queries is None else queries % n
         for number in np.unique(fold):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
@@ -256,7 +259,8 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         explanation : PairExplanation
         """
         check_is_fitted(self)
-        return self.ranker_.explain_pair(a, b)
+        explained: PairExplanation = self.ranker_.explain_pair(a, b)
+        return explained
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, RankBoost)

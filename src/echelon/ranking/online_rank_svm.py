@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .._utils.choices import require_choice
-from .._utils.types import RandomStateLike, Vector
+from .._utils.types import Index, RandomStateLike, Vector
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs import PairSet, query_codes
@@ -37,16 +36,16 @@ class _Rows:
         return len(self.relevance)
 
     def followed_by(self, other: _Rows) -> _Rows:
-        stack = sp.vstack if sp.issparse(self.X) or sp.issparse(other.X) else np.vstack
-        X = stack([self.X, other.X])
+        sparse = sp.issparse(self.X) or sp.issparse(other.X)
+        both = (self.X, other.X)
         return _Rows(
-            X.tocsr() if sp.issparse(X) else X,
+            sp.vstack(both, format="csr") if sparse else np.vstack(both),
             np.r_[self.relevance, other.relevance],
             self.qid + other.qid,
             np.r_[self.weights, other.weights],
         )
 
-    def take(self, rows: npt.NDArray[np.intp]) -> _Rows:
+    def take(self, rows: Index) -> _Rows:
         qid = [self.qid[row] for row in rows]
         return _Rows(self.X[rows], self.relevance[rows], qid, self.weights[rows])
 
@@ -148,6 +147,8 @@ class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
         self.averaged = averaged
         self.buffer_size = buffer_size
         self.random_state = random_state
+
+    _buffer: _Rows | None
 
     def _learn(self, data: RankingData) -> None:
         steps, rng = self._steps(), self._new_generator()
