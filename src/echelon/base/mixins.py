@@ -297,7 +297,7 @@ class RankerMixin:
         relevance = read_relevance(one_column(y))
         return metrics.pairwise_accuracy(relevance, scores, qid=qid, sample_weight=sample_weight)
 
-    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+    def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:
         """Take the difference of the scores of two rows apart.
 
         Parameters

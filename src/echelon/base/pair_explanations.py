@@ -9,10 +9,11 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .._utils.frames import make_frame
 from .._utils.text import aligned
-from .._utils.types import Index, Vector
+from .._utils.types import Vector
 
 # So many features can be swapped in every order; with more of them orders are drawn.
 _FEW_FEATURES = 6
@@ -130,12 +131,13 @@ def _terms(names: Sequence[str], parts: Vector, a: Vector, b: Vector) -> list[Pa
     return [PairTerm(*entry) for entry in zip(*columns, strict=True)]
 
 
-def _orders(features: Index) -> Iterator[Index]:
+def _orders(features: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
     if len(features) <= _FEW_FEATURES:
-        yield from (np.array(order, dtype=np.intp) for order in permutations(features))
+        for order in permutations(features):
+            yield np.array(order, dtype=np.intp)
         return
     rng = np.random.default_rng(0)
     for _ in range(_DRAWN_ORDERS // 2):
-        order: Index = rng.permutation(features)
+        order = rng.permutation(features)
         yield order
         yield order[::-1]

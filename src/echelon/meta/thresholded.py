@@ -247,7 +247,7 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         return exceedance_to_probabilities(expit(slope * self._latent(X)[:, None] - thresholds))
 
     @available_if(_ranker_explains)
-    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+    def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:
         """Why one row has a greater score than another, as the ranker tells it.
 
         Parameters

@@ -204,7 +204,7 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
             rng=self._order_seed,
         )
 
-    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+    def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:
         """Take the preference for one of two rows apart by their features.
 
         Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -125,8 +126,8 @@ class RankSVM(KernelMachineMixin, RankSVMMixin, BaseEstimator):
         self,
         C: float = 1.0,
         *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
+        kernel: str | Kernel | Callable[..., Any] = "rbf",
+        gamma: str | float = "scale",
         degree: int = 3,
         coef0: float = 0.0,
         n_components: int | None = None,

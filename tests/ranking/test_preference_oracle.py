@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 
+import echelon
 from echelon.ranking import BudgetExceeded, PreferenceOracle, quicksort, rank_by_preference
 
 WORDS = ["fig", "banana", "kiwi", "clementine", "apple", "strawberries", "or", "pineapple"]
@@ -119,7 +120,27 @@ def test_one_loop_for_several_rankings():
     assert loops.pop().is_closed()
 
 
-def test_a_judge_outside_a_ranking():
+def test_an_oracle_outlives_its_loops():
+    loops = []
+
+    async def larger(a, b):
+        loops.append(asyncio.get_running_loop())
+        return a > b
+
+    oracle = PreferenceOracle(larger, cache=False)
+    for _ in range(2):
+        assert rank_by_preference(range(4), oracle).items == [3, 2, 1, 0]
+        assert loops[-1].is_closed()
+    assert len(set(map(id, loops))) == 2
+
+
+def test_there_is_one_name_for_it():
+    assert echelon.PreferenceOracle is PreferenceOracle
+    with pytest.raises(ImportError, match="Judge"):
+        from echelon import Judge  # noqa: F401
+
+
+def test_an_oracle_outside_a_ranking():
     oracle = PreferenceOracle(longer_async)
     assert oracle(["fig", "kiwi"], ["kiwi", "or"]).tolist() == [0.0, 1.0]
 
