@@ -14,10 +14,9 @@ from echelon.pairs.losses import (
     SMOOTH_LOSSES,
     ListedLoss,
     PairLossKind,
-    misranked,
     pair_loss,
 )
-from echelon.pairs.misranking import misranked_by_query
+from echelon.pairs.misranking import misranked, misranked_by_query
 from echelon.ranking import LinearRankSVM, OnlineRankSVM, RankBoost, RankSVM
 
 

@@ -27,6 +27,7 @@ from .._native._pair_windows import mixed_levels
 from .._utils.choices import require_choice
 from .._utils.types import Codes, Matrix, Vector
 from .pair_set import LevelPairs, exclusive_sums
+from .score_order import scatter
 
 COUNTS = ("once", "per_threshold")
 
@@ -253,7 +254,7 @@ class ExponentialLoss:
             other = self._log_scales + losers.logs + winners.outer
             lost = losers.shares * np.exp(other)[pairs.segments]
             value = float(np.exp(log_value))
-            gradient = _scatter(pairs.rows, lost - won, self._n_items)
+            gradient = scatter(pairs.rows, lost - won, self._n_items)
         return ExponentialPoint(
             value=value,
             gradient=gradient,
@@ -302,11 +303,11 @@ class ExponentialPoint:
         with np.errstate(invalid="ignore"):
             change = self.won * (own - losers.mean(own)[segments])
             change += self.lost * (own - winners.mean(own)[segments])
-        return _scatter(rows, change, len(v))
+        return scatter(rows, change, len(v))
 
     def curvature_diagonal(self) -> Vector:
         """Diagonal of the Hessian."""
-        return _scatter(self.pairs.rows, self.won + self.lost, len(self.gradient))
+        return scatter(self.pairs.rows, self.won + self.lost, len(self.gradient))
 
 
 class _Side:
@@ -336,9 +337,3 @@ class _Side:
             means,
         )
         return means[self._turn]
-
-
-def _scatter(rows: Codes, values: Vector, n: int) -> Vector:
-    result = np.zeros(n)
-    result[rows] = values
-    return result

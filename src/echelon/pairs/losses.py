@@ -19,19 +19,7 @@ from .._utils.types import Vector
 from .exponential import ExponentialLoss
 from .hinge import HingeLoss
 from .logistic import LogisticLoss
-from .misranking import PairTotals, misranked
 from .pair_set import LevelPairs, ListedPairs, PairSet
-
-__all__ = [
-    "HINGE_LOSSES",
-    "PAIR_LOSSES",
-    "SMOOTH_LOSSES",
-    "LossPoint",
-    "PairLoss",
-    "PairTotals",
-    "misranked",
-    "pair_loss",
-]
 
 Derivatives = tuple[Vector, Vector, Vector]
 

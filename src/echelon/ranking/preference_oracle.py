@@ -11,7 +11,7 @@ import math
 import reprlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -146,31 +146,30 @@ class PreferenceOracle:
         BudgetExceeded
             If there is not enough left for all pairs; it has the answers to the first ones.
         """
-        keys, turned = self._keys(first, second)
+        pairs = [self._pair(p, a, b) for p, (a, b) in enumerate(zip(first, second, strict=True))]
         # Without a cache every pair is a question of its own.
         known = self._answers if self.cache else {}
-        places, n_answered = self._open(keys, known)
-        self._ask(places, keys, turned, (first, second), known)
+        unanswered, n_answered = self._unanswered(pairs, known)
+        self._ask(unanswered, known)
         answers = np.full(n_answered, 0.5)
-        for place, key in enumerate(keys[:n_answered]):
-            if key is not None:
-                answers[place] = 1.0 - known[key] if turned[place] else known[key]
-        if n_answered < len(keys):
+        for place, pair in enumerate(pairs[:n_answered]):
+            if pair.key is not None:
+                answers[place] = 1.0 - known[pair.key] if pair.turned else known[pair.key]
+        if n_answered < len(pairs):
             raise BudgetExceeded(
-                f"The budget of {self.budget} answers ended with {len(keys) - n_answered} pairs "
+                f"The budget of {self.budget} answers ended with {len(pairs) - n_answered} pairs "
                 "left to compare.",
                 answers,
             )
         return answers
 
-    def _keys(self, first: Sequence[Any], second: Sequence[Any]) -> tuple[list[Any], list[bool]]:
-        """What each pair is known by, None for equal items, and whether it is turned around."""
-        numbers = [(self._number(a), self._number(b)) for a, b in zip(first, second, strict=True)]
-        keys: list[Any] = [
-            (min(pair), max(pair)) if self.cache else p for p, pair in enumerate(numbers)
-        ]
-        keys = [None if a == b else key for key, (a, b) in zip(keys, numbers, strict=True)]
-        return keys, [self.cache and a > b for a, b in numbers]
+    def _pair(self, place: int, a: Any, b: Any) -> _Pair:
+        i, j = self._number(a), self._number(b)
+        if i == j:
+            return _Pair(a, b, None, False)
+        return (
+            _Pair(a, b, (min(i, j), max(i, j)), i > j) if self.cache else _Pair(a, b, place, False)
+        )
 
     def _number(self, item: Any) -> int:
         try:
@@ -180,46 +179,39 @@ class PreferenceOracle:
             self._unhashable.setdefault(id(item), item)
             return self._numbers.setdefault(_Identity(id(item)), len(self._numbers))
 
-    def _open(self, keys: list[Any], known: dict[Any, float]) -> tuple[list[int], int]:
-        """Places of the pairs to be asked, and how many pairs can then be answered."""
+    def _unanswered(
+        self, pairs: Sequence[_Pair], known: dict[Any, float]
+    ) -> tuple[list[_Pair], int]:
+        """The pairs to be asked, and how many of all can then be answered."""
         per_pair = 2 if self.both_orders else 1
         afford = np.inf if self.budget is None else (self.budget - self.n_calls) // per_pair
-        places: list[int] = []
-        chosen = set()
-        for place, key in enumerate(keys):
-            if key is None or key in known or key in chosen:
+        chosen: dict[Any, _Pair] = {}
+        for place, pair in enumerate(pairs):
+            if pair.key is None or pair.key in known or pair.key in chosen:
                 continue
-            if len(places) >= afford:
-                return places, place
-            places.append(place)
-            chosen.add(key)
-        return places, len(keys)
+            if len(chosen) >= afford:
+                return list(chosen.values()), place
+            chosen[pair.key] = pair
+        return list(chosen.values()), len(pairs)
 
-    def _ask(
-        self,
-        places: list[int],
-        keys: list[Any],
-        turned: list[bool],
-        items: tuple[Sequence[Any], Sequence[Any]],
-        known: dict[Any, float],
-    ) -> None:
-        questions = [(items[0][place], items[1][place]) for place in places]
-        per_pair = 1
-        if self.both_orders:
-            per_pair = 2
-            questions = [pair for a, b in questions for pair in ((a, b), (b, a))]
-        answers = np.full((len(places), per_pair), np.nan)
+    def _ask(self, pairs: Sequence[_Pair], known: dict[Any, float]) -> None:
+        orders = (False, True) if self.both_orders else (False,)
+        questions = [
+            (pair.second, pair.first) if back else (pair.first, pair.second)
+            for pair in pairs
+            for back in orders
+        ]
+        answers = np.full((len(pairs), len(orders)), np.nan)
 
         def receive(question: int, answer: Any) -> None:
-            at, order = divmod(question, per_pair)
+            at, order = divmod(question, len(orders))
             answers[at, order] = _probability(answer, *questions[question])
             self.n_calls += 1
             value = answers[at, 0]
             if self.both_orders:
                 value = 0.5 + 0.5 * (answers[at, 0] - answers[at, 1])
             if not np.isnan(value):
-                place = places[at]
-                known[keys[place]] = float(1.0 - value if turned[place] else value)
+                known[pairs[at].key] = float(1.0 - value if pairs[at].turned else value)
 
         self._put(questions, receive)
 
@@ -254,6 +246,15 @@ class PreferenceOracle:
         if waiting:
             with self:
                 self._loop.gather(waiting, self.max_concurrency, lambda k, r: take(calls[k], r))
+
+
+class _Pair(NamedTuple):
+    """Two items, what the pair is known by, None if they are equal, and whether the other way."""
+
+    first: Any
+    second: Any
+    key: Any
+    turned: bool
 
 
 @dataclass(frozen=True)
