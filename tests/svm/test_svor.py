@@ -586,7 +586,7 @@ BAD = [
     ({"cache_size": -5}, "cache_size must be a positive number; found -5"),
     ({"max_iter": None}, "max_iter must be an integer, -1 for no limit; found None"),
     ({"max_iter": 2.5}, "max_iter must be an integer, -1 for no limit; found 2.5"),
-    ({"constraints": "both"}, "constraints must be one of implicit, explicit, none; found 'both'"),
+    ({"constraints": "both"}, "constraints must be 'implicit', 'explicit' or 'none'; found 'both'"),
     ({"regularize_thresholds": "yes"}, "regularize_thresholds must be False, True or 'offset'"),
     (
         {"regularize_thresholds": True, "constraints": "explicit"},

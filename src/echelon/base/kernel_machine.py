@@ -39,7 +39,8 @@ class KernelMachineMixin:
 
 def make_kernel(model: Any, X: Any, weights: Vector, **stated: Any) -> Kernel:
     """Kernel of a model's parameters, or of stated ones; gamma is found from X where it says so."""
-    params = {name: getattr(model, name) for name in parameter_names(model.kernel)} | stated
+    known = [name for name in parameter_names(model.kernel) if hasattr(model, name)]
+    params = {name: getattr(model, name) for name in known} | stated
     if "gamma" in params:
         params["gamma"] = resolve_gamma(params["gamma"], X, weights)
     kernel = get_kernel(model.kernel, X, **params)

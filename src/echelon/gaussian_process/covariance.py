@@ -1,362 +1,188 @@
-"""Parts of a Gaussian process's kernel: values, and weighted sums of derivatives.
+"""Covariance matrices and their derivatives, weighted and summed without ever being listed.
 
-A part stands for one of scikit-learn's kernels, or for a sum, product or power of parts. Where
-scikit-learn lists the derivatives of all entries, n×m×p numbers, a part gives their weighted sums,
-by products of matrices where the kernel allows it.
+The gradient of a Gaussian process's evidence holds sums Σ_ij W_ij ∂k(x_i, x_j)/∂θ. scikit-learn's
+kernels list the derivatives of all entries, n×n×p numbers; here they are summed by parts of the
+matrix, so that besides the arguments and the result a bounded number of entries is held at a time.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from scipy.spatial.distance import cdist
 
 from .._utils.types import Array
-from ..kernels.rows import shift_rows, squared_norms
+from .parts import part_of
 
-#: entries of a block: a number where they are all the same
-Values = Array | float
-
-# From this squared length of scaled rows on, inner products lose too many digits of distances.
-_LONG = 1e5
-# Entries of scikit-learn's gradients that are held at a time.
-_LISTED = 1 << 20
+# Entries of a tile: few enough for the cache, but no fewer rows than pay for preparing the columns.
+_TILE = 1 << 18
+_FEWEST_ROWS = 64
 
 
-class Part:
-    """A kernel k with p free parameters θ, on a block of rows X and Y; Y = None stands for Y = X.
+def covariance(kernel: Any, X: Any, Y: Any = None) -> Array:
+    """Matrix k(x_i, y_j), as ``kernel(X, Y)`` gives it but faster for some kernels.
 
-    The weighted sums default to those of a kernel without free parameters.
+    The Gaussian kernel comes from products of matrices: equal rows get exactly the kernel's value
+    at a distance of zero, other exponents are right to about 1e−11. Without Y the matrix is exactly
+    symmetric, if the kernel is.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+    X : array-like of shape (n, d)
+    Y : array-like of shape (m, d), default=None
+        X if not given; WhiteKernel then adds to the diagonal.
+
+    Returns
+    -------
+    values : ndarray of shape (n, m)
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+    >>> covariance(4.0 * RBF() + WhiteKernel(0.5), [[0.0], [1.0]]).round(4)
+    array([[4.5   , 2.4261],
+           [2.4261, 4.5   ]])
     """
-
-    n_free = 0
-
-    def values(self, X: Array, Y: Array | None) -> Values:
-        """k(x_i, y_j): a new array, or a number where all are the same."""
-        raise NotImplementedError
-
-    def diagonal(self, X: Array) -> Values:
-        """k(x_i, x_i)."""
-        raise NotImplementedError
-
-    def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        """Σ_ij weights_ij ∂k(x_i, y_j)/∂θ, where `values` are the kernel's if they are known."""
-        return np.zeros(self.n_free)
-
-    def contract_diagonal(self, X: Array, weights: Array) -> Array:
-        """Σ_i weights_i ∂k(x_i, x_i)/∂θ."""
-        return np.zeros(self.n_free)
-
-    def relevance(self, n_features: int) -> Array | None:
-        """κ_v of every feature, if the kernel has as many as there are features."""
-        return None
+    X, Y = _read(X, Y)
+    part = part_of(kernel)
+    values = np.empty((len(X), len(X if Y is None else Y)))
+    for tile in _tiles(*values.shape, same=Y is None):
+        left, right = tile.inputs(X, Y)
+        entries = part.values(left, right)
+        values[tile.rows, tile.columns] = entries
+        if tile.mirrored:
+            values[tile.columns, tile.rows] = np.transpose(entries)
+    return values
 
 
-class Constant(Part):
-    """k = c, with θ = ln c."""
+def contract(kernel: Any, X: Any, Y: Any, weights: Any, matrix: Any = None) -> Array:
+    """Σ_ij weights_ij ∂k(x_i, y_j)/∂θ for the free parameters θ = ``kernel.theta``.
 
-    def __init__(self, kernel: Any) -> None:
-        self.constant = float(kernel.constant_value)
-        self.n_free = 0 if kernel.hyperparameter_constant_value.fixed else 1
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+    X : array-like of shape (n, d)
+    Y : array-like of shape (m, d) or None
+        None stands for X, with the diagonal of WhiteKernel.
+    weights : array-like of shape (n, m)
+        Symmetric where Y is None: only its lower part is read then.
+    matrix : array-like of shape (n, m), default=None
+        ``covariance(kernel, X, Y)`` if it is at hand, which spares some kernels from computing it
+        again.
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return self.constant
+    Returns
+    -------
+    sums : ndarray of shape (p,)
 
-    def diagonal(self, X: Array) -> Values:
-        return self.constant
+    Notes
+    -----
+    Entries are worked on 2¹⁸ at a time (64 rows at least), with a few arrays of that size beside
+    the arguments. Kernels other than ConstantKernel, WhiteKernel, RBF, Matern with ν of 1/2, 3/2,
+    5/2 or ∞, DotProduct, LinearARD, PearsonKernel and their sums, products and powers list their
+    derivatives by themselves, for few rows at a time.
 
-    def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        return np.full(self.n_free, self.constant * weights.sum())
-
-    def contract_diagonal(self, X: Array, weights: Array) -> Array:
-        return np.full(self.n_free, self.constant * weights.sum())
-
-
-class White(Part):
-    """Noise that a row shares with itself alone: a block has it only where Y is not given."""
-
-    def __init__(self, kernel: Any) -> None:
-        self.noise = float(kernel.noise_level)
-        self.n_free = 0 if kernel.hyperparameter_noise_level.fixed else 1
-
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return 0.0 if Y is not None else np.diag(np.full(len(X), self.noise))
-
-    def diagonal(self, X: Array) -> Values:
-        return self.noise
-
-    def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        return np.full(self.n_free, 0.0 if Y is not None else self.noise * np.trace(weights))
-
-    def contract_diagonal(self, X: Array, weights: Array) -> Array:
-        return np.full(self.n_free, self.noise * weights.sum())
-
-
-class Stationary(Part):
-    """What RBF and Matern share: k depends on r = ‖(x − y)/ℓ‖ alone, and is 1 at r = 0.
-
-    With g(r) = −k′(r)/r, ∂k/∂ ln ℓ_v = g (x_v − y_v)²/ℓ_v². The sum over all i, j of a weight
-    times a square of differences takes one product of matrices for all features.
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> X, weights = np.array([[0.0], [1.0]]), np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> contract(4.0 * RBF(), X, None, weights).round(4)
+    array([10.4261,  2.4261])
     """
-
-    def __init__(self, kernel: Any) -> None:
-        self.length_scale = np.squeeze(np.asarray(kernel.length_scale, dtype=np.float64))
-        self.per_feature = bool(kernel.anisotropic)
-        parameter = kernel.hyperparameter_length_scale
-        self.n_free = 0 if parameter.fixed else parameter.n_elements
-
-    def diagonal(self, X: Array) -> Values:
-        return 1.0
-
-    def relevance(self, n_features: int) -> Array | None:
-        return _one_per_feature(self.length_scale**-2.0, n_features)
-
-    def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        if not self.n_free:
-            return np.empty(0)
-        left, right = self._scaled(X, Y)
-        slopes = self._weighted_slopes(left, right, weights, values)
-        sums = _sums_of_squared_differences(slopes, left, right)
-        return sums if self.per_feature else sums.sum(keepdims=True)
-
-    def _weighted_slopes(
-        self, left: Array, right: Array, weights: Array, values: Values | None
-    ) -> Array:
-        """Weight times g of every entry, as a new array."""
-        raise NotImplementedError
-
-    def _scaled(self, X: Array, Y: Array | None) -> tuple[Array, Array]:
-        """Rows over the length scales, about their centre; one object twice where Y is None."""
-        left, right = shift_rows(X, X if Y is None else Y)
-        if self.length_scale.ndim and len(self.length_scale) != X.shape[1]:
-            raise ValueError(
-                f"length_scale must be one number or one per feature, {X.shape[1]}; found "
-                f"{len(self.length_scale)} of them."
-            )
-        scaled = right / self.length_scale
-        return (scaled if left is right else left / self.length_scale), scaled
+    X, Y = _read(X, Y)
+    part = part_of(kernel)
+    weights = np.asarray(weights, dtype=np.float64)
+    known = None if matrix is None else np.asarray(matrix, dtype=np.float64)
+    shape = (len(X), len(X if Y is None else Y))
+    for name, array in (("weights", weights), ("matrix", known)):
+        if array is not None and array.shape != shape:
+            raise ValueError(f"{name} must have the shape {shape}; found {array.shape}.")
+    total = np.zeros(part.n_free)
+    for tile in _tiles(*shape, same=Y is None) if part.n_free else ():
+        here = tile.rows, tile.columns
+        values = None if known is None else known[here]
+        sums = part.contract(*tile.inputs(X, Y), weights[here], values)
+        total += 2.0 * sums if tile.mirrored else sums
+    return total
 
 
-class Gaussian(Stationary):
-    """k = exp(−r²/2), which is RBF and Matern with an infinite ν; g = k."""
+def contract_diagonal(kernel: Any, X: Any, weights: Any) -> Array:
+    """Σ_i weights_i ∂k(x_i, x_i)/∂θ for the free parameters θ = ``kernel.theta``.
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return _gaussian(*self._scaled(X, Y))
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+    X : array-like of shape (n, d)
+    weights : array-like of shape (n,)
 
-    def _weighted_slopes(
-        self, left: Array, right: Array, weights: Array, values: Values | None
-    ) -> Array:
-        if values is not None:
-            return weights * values
-        slopes = _gaussian(left, right)
-        slopes *= weights
-        return slopes
+    Returns
+    -------
+    sums : ndarray of shape (p,)
 
-
-class Matern(Stationary):
-    """k of ν = 1/2, 3/2 or 5/2, from distances that are taken directly.
-
-    The square root leaves too few digits of short distances that come from inner products.
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> contract_diagonal(4.0 * RBF(), [[0.0], [1.0]], [1.0, 0.5])
+    array([6., 0.])
     """
-
-    def __init__(self, kernel: Any) -> None:
-        super().__init__(kernel)
-        self.twice_nu = round(2.0 * kernel.nu)
-
-    def values(self, X: Array, Y: Array | None) -> Values:
-        s = cdist(*self._scaled(X, Y))
-        s *= math.sqrt(self.twice_nu)
-        decay = np.exp(-s)
-        if self.twice_nu == 1:
-            return decay
-        decay *= 1.0 + s if self.twice_nu == 3 else 1.0 + s + s * s / 3.0
-        return decay
-
-    def _weighted_slopes(
-        self, left: Array, right: Array, weights: Array, values: Values | None
-    ) -> Array:
-        r = cdist(left, right)
-        slopes = np.exp(r * -math.sqrt(self.twice_nu))
-        if self.twice_nu == 1:
-            # At distances this short the sums of squares have no digits left for a steep slope to
-            # multiply, and what it would give, r e⁻ʳ, is nought anyway.
-            r[r <= 1e-8 * math.sqrt(_longest(left, right))] = 1.0
-            slopes /= r
-        elif self.twice_nu == 3:
-            slopes *= 3.0
-        else:
-            slopes *= (1.0 + math.sqrt(5.0) * r) * (5.0 / 3.0)
-        slopes *= weights
-        return slopes
+    X, _ = _read(X, None)
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (len(X),):
+        raise ValueError(f"weights must have the shape {(len(X),)}; found {weights.shape}.")
+    return part_of(kernel).contract_diagonal(X, weights)
 
 
-class Linear(Part):
-    """k = Σ_v κ_v x_v y_v, with θ = ln κ."""
+def relevance(kernel: Any, n_features: int) -> Array | None:
+    """Relevance κ_v of every feature, or None where no part of the kernel has one for each.
 
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
-        self.per_feature = bool(kernel.anisotropic)
-        parameter = kernel.hyperparameter_relevance
-        self.n_free = 0 if parameter.fixed else parameter.n_elements
+    It is 1/ℓ_v² for RBF and Matern with a length scale for each feature, and κ_v for LinearARD;
+    several of them in one kernel are added up. With a single feature the one parameter is its.
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return self.kernel(X, Y)
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+    n_features : int
 
-    def diagonal(self, X: Array) -> Values:
-        return self.kernel.diag(X)
+    Returns
+    -------
+    relevance : ndarray of shape (n_features,) or None
 
-    def relevance(self, n_features: int) -> Array | None:
-        return _one_per_feature(self.kernel.relevance, n_features)
-
-    def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        if not self.n_free:
-            return np.empty(0)
-        sums = np.einsum("iv,iv->v", X, weights @ (X if Y is None else Y))
-        return self._by_parameter(sums)
-
-    def contract_diagonal(self, X: Array, weights: Array) -> Array:
-        return self._by_parameter(weights @ (X * X)) if self.n_free else np.empty(0)
-
-    def _by_parameter(self, sums: Array) -> Array:
-        sums = sums * np.squeeze(self.kernel.relevance)
-        return sums if self.per_feature else sums.sum(keepdims=True)
-
-
-class Dot(Part):
-    """k = σ₀² + ⟨x, y⟩, with θ = ln σ₀."""
-
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
-        self.n_free = 0 if kernel.hyperparameter_sigma_0.fixed else 1
-        self.slope = 2.0 * float(kernel.sigma_0) ** 2
-
-    def values(self, X: Array, Y: Array | None) -> Values:
-        products = X @ (X if Y is None else Y).T
-        products += 0.5 * self.slope
-        return products
-
-    def diagonal(self, X: Array) -> Values:
-        return self.kernel.diag(X)
-
-    def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        return np.full(self.n_free, self.slope * weights.sum())
-
-    def contract_diagonal(self, X: Array, weights: Array) -> Array:
-        return np.full(self.n_free, self.slope * weights.sum())
-
-
-class Scaled(Part):
-    """A kernel whose only parameter is a factor of all values, with θ its logarithm."""
-
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
-        self.n_free = kernel.n_dims
-
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return self.kernel(X, Y)
-
-    def diagonal(self, X: Array) -> Values:
-        return self.kernel.diag(X)
-
-    def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        if not self.n_free:
-            return np.empty(0)
-        values = self.values(X, Y) if values is None else values
-        return np.array([np.sum(weights * values)])
-
-    def contract_diagonal(self, X: Array, weights: Array) -> Array:
-        return np.full(self.n_free, np.sum(weights * self.diagonal(X)))
-
-
-class Other(Part):
-    """Any kernel, by the derivatives that it lists itself, for few rows at a time."""
-
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
-        self.n_free = kernel.n_dims
-
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return np.array(self.kernel(X, Y), dtype=np.float64)
-
-    def diagonal(self, X: Array) -> Values:
-        return self.kernel.diag(X)
-
-    def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        total = np.zeros(self.n_free)
-        if not self.n_free:
-            return total
-        m = len(X) if Y is None else len(Y)
-        for rows in self._pieces(len(X)):
-            for columns in self._pieces(m):
-                part = weights[rows, columns]
-                if Y is None and rows == columns:
-                    gradient = self.kernel(X[rows], eval_gradient=True)[1]
-                else:
-                    right = X[columns] if Y is None else Y[columns]
-                    gradient = self._gradient_between(X[rows], right)
-                total += np.einsum("ij,ijp->p", part, gradient)
-        return total
-
-    def contract_diagonal(self, X: Array, weights: Array) -> Array:
-        total = np.zeros(self.n_free)
-        if not self.n_free:
-            return total
-        for rows in self._pieces(len(X)):
-            gradient = self.kernel(X[rows], eval_gradient=True)[1]
-            total += np.einsum("i,iip->p", weights[rows], gradient)
-        return total
-
-    def _gradient_between(self, X: Array, Y: Array) -> Array:
-        """Derivatives between two sets of rows, which kernels only list for one set."""
-        gradient = self.kernel(np.concatenate([X, Y]), eval_gradient=True)[1]
-        return gradient[: len(X), len(X) :]
-
-    def _pieces(self, n: int) -> Iterator[slice]:
-        step = max(1, math.isqrt(_LISTED // (4 * self.n_free)))
-        for start in range(0, n, step):
-            yield slice(start, min(start + step, n))
-
-
-def _one_per_feature(relevance: npt.ArrayLike, n_features: int) -> Array | None:
-    # A kernel of one feature forgets whether its parameter came in an array: the count decides.
-    values = np.array(relevance, dtype=np.float64, ndmin=1)
-    return values if len(values) == n_features else None
-
-
-def _gaussian(left: Array, right: Array) -> Array:
-    """exp(−‖x_i − y_j‖²/2): exactly one for equal rows, exactly symmetric where left is right.
-
-    The exponents are one product of matrices, with the squared lengths in columns of their own.
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> relevance(3.0 * RBF([0.5, 2.0]), 2)
+    array([4.  , 0.25])
     """
-    if _longest(left, right) > _LONG:
-        exponents = cdist(left, right, "sqeuclidean")
-        exponents *= -0.5
-        return np.exp(exponents, out=exponents)
-    # Squared lengths that are shorter by the rounding error of the sum put the exponents of equal
-    # rows above zero, whence they are cut off.
-    shrink = -0.5 * (1.0 - 4.0 * (left.shape[1] + 4) * np.finfo(np.float64).eps)
-    a, b = shrink * squared_norms(left), shrink * squared_norms(right)
-    exponents = (
-        np.column_stack([left, a, np.ones(len(left))])
-        @ np.column_stack([right, np.ones(len(right)), b]).T
-    )
-    if left is right:
-        exponents = np.minimum(exponents, exponents.T)
-    np.minimum(exponents, 0.0, out=exponents)
-    return np.exp(exponents, out=exponents)
+    return part_of(kernel).relevance(n_features)
 
 
-def _longest(left: Array, right: Array) -> float:
-    """Largest squared length of a row."""
-    return max(squared_norms(rows).max(initial=0.0) for rows in (left, right))
+class _Tile(NamedTuple):
+    """Part of a matrix; `mirrored` if it stands for its mirror image beyond the diagonal too."""
+
+    rows: slice
+    columns: slice
+    mirrored: bool
+    on_diagonal: bool
+
+    def inputs(self, X: Array, Y: Array | None) -> tuple[Array, Array | None]:
+        left = X[self.rows]
+        return left, None if self.on_diagonal else (X if Y is None else Y)[self.columns]
 
 
-def _sums_of_squared_differences(S: Array, X: Array, Y: Array) -> Array:
-    """Σ_ij S_ij (x_iv − y_jv)² for every column v."""
-    by_rows, by_columns = S.sum(axis=1), S.sum(axis=0)
-    crossed = np.einsum("iv,iv->v", X, S @ Y)
-    return by_rows @ (X * X) + by_columns @ (Y * Y) - 2.0 * crossed
+def _tiles(n: int, m: int, *, same: bool) -> Iterator[_Tile]:
+    """Cut a matrix into tiles; of rows with themselves, the part on and below the diagonal."""
+    step = max(_FEWEST_ROWS, _TILE // max(1, m))
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        if not same:
+            yield _Tile(rows, slice(0, m), False, False)
+            continue
+        yield _Tile(rows, rows, False, True)
+        if start:
+            yield _Tile(rows, slice(0, start), True, False)
+
+
+def _read(X: Any, Y: Any) -> tuple[Array, Array | None]:
+    X = np.atleast_2d(np.asarray(X, dtype=np.float64))
+    return X, None if Y is None else np.atleast_2d(np.asarray(Y, dtype=np.float64))

@@ -31,7 +31,7 @@ from ..ordinal.gaussian_intervals import predictive_probabilities
 from ..ordinal.likelihoods import get_link
 from ..ordinal.thresholds import all_levels
 from ..solvers.gp.prediction import make_predictor
-from .contraction import covariance, relevance
+from .covariance import covariance, relevance
 from .objective import EvidenceObjective, Hyperparameters, random_theta
 from .search import Maximum, maximise, projected_norm
 from .start import (

@@ -22,7 +22,7 @@ from ..solvers.gp.evidence import Evidence, dense_sensitivity, sparse_sensitivit
 from ..solvers.gp.laplace import solve_laplace
 from ..solvers.gp.likelihood import OrdinalLikelihood, ParameterGradient
 from ..solvers.gp.prior import DensePrior, Prior, SparsePrior
-from .contraction import contract, contract_diagonal, covariance
+from .covariance import contract, contract_diagonal, covariance
 
 #: A function from θ to the log density of a prior on it, and its gradient.
 HyperPrior = Callable[[Vector], tuple[float, Vector]]

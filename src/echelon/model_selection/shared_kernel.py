@@ -19,7 +19,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from joblib import hash as content_hash
 from sklearn.base import clone
 from sklearn.model_selection._validation import _score
@@ -27,14 +26,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..kernels.cache import RowSource
-from ..solvers.svor.dual import Iterate, ThresholdDual, coefficients, dual_objective
-from ..solvers.svor.smo import DualSolution, scaled_start
-from ..svm.problem import build_dual, check_parameters, read_task
+from ..solvers.svor.warm_start import Solved
 from ..svm.svor import SVOR
 
 Candidate = dict[str, Any]
-Solved = tuple[ThresholdDual, DualSolution]
 
 # With another kernel rows may be split otherwise; probabilities take five more fits, which have
 # no path; a limit of steps makes the result depend on the start.
@@ -212,7 +207,7 @@ def _fit_group(
 ) -> tuple[dict[float, Solved], list[tuple[int, SVOR, float]]]:
     """Solutions by C, and the models with their places and seconds; ``before`` is another's."""
     started = time.perf_counter()
-    task = read_task(machine.set_params(C=group.Cs[0]), X, y, None, None)
+    problem = machine.set_params(C=group.Cs[0])._read_problem(X, y, None, None)
     common = (time.perf_counter() - started) / len(group.Cs)
     path: dict[float, Solved] = {}
     fits = []
@@ -221,27 +216,8 @@ def _fit_group(
         started = time.perf_counter()
         # A copy has what reading the inputs leaves behind, which is the same for every C.
         model = copy(machine).set_params(C=C)
-        check_parameters(model)
-        dual = build_dual(model, task)
-        last = dual, model._solve(task, dual, _start(dual, task.source, last, before.get(C)))
-        model._store(task, *last)
+        last = model._solve(problem, last, before.get(C))
+        model._store(problem, last)
         path[C] = last
         fits.append((place, model, common + time.perf_counter() - started))
     return path, fits
-
-
-def _start(
-    dual: ThresholdDual, source: RowSource, *earlier: Solved | None
-) -> npt.NDArray[np.float64] | None:
-    """The start of least objective that earlier solutions give; None if they give none."""
-    found = [scaled_start(dual, *solved) for solved in earlier if solved is not None]
-    starts = [start for start in found if start is not None]
-    if len(starts) < 2:
-        return starts[0] if starts else None
-
-    def objective(alpha: npt.NDArray[np.float64]) -> float:
-        return dual_objective(
-            dual, Iterate.at(dual, alpha, source.times(coefficients(dual, alpha)))
-        )
-
-    return min(starts, key=objective)

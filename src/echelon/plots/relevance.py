@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._utils.types import EstimatorLike
-from ..gaussian_process.contraction import relevance
+from ..gaussian_process.covariance import relevance
 from ..ordinal.arrays import require_count
 from . import _style as style
 from ._reading import feature_names, name_of, opened

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -20,22 +23,31 @@ from .._utils.types import (
     Matrix,
     MatrixLike,
     RandomStateLike,
+    Vector,
     VectorLike,
 )
 from .._utils.warnings import warn_caller
 from ..base.folds import deal_folds
-from ..base.kernel_machine import KernelMachineMixin
+from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
 from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
-from ..base.validation import OrdinalData, all_or_nothing, validate_inputs
-from ..ordinal.arrays import finite_vector
+from ..base.validation import (
+    OrdinalData,
+    all_or_nothing,
+    read_costs,
+    validate_inputs,
+    validate_ordinal_fit,
+)
+from ..kernels.cache import row_source
+from ..ordinal.arrays import finite_vector, require_positive
+from ..ordinal.costs import cost_matrix, threshold_weights
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
 from ..solvers.linear.calibration import calibrate
-from ..solvers.svor.dual import ThresholdDual
-from ..solvers.svor.smo import DualSolution, scaled_start, solve_threshold_dual
-from .many_weights import SignedMachines
-from .problem import Task, all_thresholds, build_dual, read_task
+from ..solvers.svor.smo import solve_threshold_dual
+from ..solvers.svor.warm_start import Solved, best_start
+from .problem import Formulation, Problem
+from .signed_machines import SignedMachines
 
 _CALIBRATION_FOLDS = 5
 
@@ -202,7 +214,7 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         y: LabelsLike,
         sample_weight: VectorLike | None = None,
         sample_cost: npt.ArrayLike | None = None,
-    ) -> SVOR:
+    ) -> Self:
         """Fit to labelled rows.
 
         Parameters
@@ -219,19 +231,16 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         -------
         self
         """
-        task = read_task(self, X, y, sample_weight, sample_cost)
-        dual = build_dual(self, task)
-        start = None
-        if self.warm_start and hasattr(self, "_last"):
-            start = scaled_start(dual, *self._last)
-        self._store(task, dual, self._solve(task, dual, start))
+        problem = self._read_problem(X, y, sample_weight, sample_cost)
+        last = getattr(self, "_last", None) if self.warm_start else None
+        self._store(problem, self._solve(problem, last))
         if self.probability:
-            self._calibrate(task, sample_cost)
+            self._calibrate(problem, sample_cost)
         return self
 
     def fit_path(
         self, X: MatrixLike, y: LabelsLike, Cs: Any, sample_weight: VectorLike | None = None
-    ) -> list[SVOR]:
+    ) -> list[Self]:
         """Fit a model for each of several C, each from the solution of the one before.
 
         The kernel matrix is shared. The models are what separate fits would give, to within
@@ -258,25 +267,83 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         [1.0, 0.1]
         """
         values = finite_vector(Cs, np.size(Cs), "Cs")
-        models: list[Any] = [clone(self).set_params(C=float(C)) for C in values]
-        task: Task | None = None
-        last: tuple[ThresholdDual, DualSolution] | None = None
+        models: list[Self] = [clone(self).set_params(C=float(C)) for C in values]
+        problem: Problem | None = None
+        last: Solved | None = None
         for place in np.argsort(values, kind="stable"):
             model = models[place]
-            task = read_task(model, X, y, sample_weight, None, shared=task)
-            dual = build_dual(model, task)
-            start = None if last is None else scaled_start(dual, *last)
-            last = dual, model._solve(task, dual, start)
-            model._store(task, *last)
+            problem = model._read_problem(X, y, sample_weight, None, shared=problem)
+            last = model._solve(problem, last)
+            model._store(problem, last)
             if model.probability:
-                model._calibrate(task, None)
+                model._calibrate(problem, None)
         return models
 
-    def _solve(self, task: Task, dual: ThresholdDual, start: Matrix | None) -> DualSolution:
+    def _check_parameters(self) -> Formulation:
+        for name in ("C", "tol", "cache_size"):
+            require_positive(name, getattr(self, name))
+        if not isinstance(self.max_iter, Integral):
+            raise ValueError(
+                f"max_iter must be an integer, -1 for no limit; found {self.max_iter!r}."
+            )
+        return Formulation(self.constraints, self.regularize_thresholds)
+
+    def _read_problem(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None,
+        sample_cost: npt.ArrayLike | None,
+        shared: Problem | None = None,
+    ) -> Problem:
+        """All but C; with ``shared``, what depends on the inputs alone is taken from it."""
+        data = validate_ordinal_fit(self, X, y, sample_weight)
+        form = self._check_parameters()
+        cost_matrix(self.cost, data.n_classes)
+        if form.constraints == "implicit":
+            weights = threshold_weights(read_costs(self, data, sample_cost))
+        else:
+            if sample_cost is not None:
+                form.require_implicit("sample_cost")
+            weights = form.weights_without_costs(data)
+        return self._prepare(data, weights, shared)
+
+    def _prepare(
+        self, data: OrdinalData, weights: Matrix, shared: Problem | None = None
+    ) -> Problem:
+        """Problem of validated data and threshold weights W of every row, (n, K−1)."""
+        rows = np.flatnonzero(data.sample_weight > 0.0)
+        boxes = data.sample_weight[rows, None] * weights[rows]
+        if shared is not None:
+            return replace(shared, data=data, unit_boxes=boxes)
+        # Another order of entries would round the kernel differently.
+        inputs = data.X if sp.issparse(data.X) else np.ascontiguousarray(data.X)
+        kernel = make_kernel(self, inputs, data.sample_weight, **self._stated_gamma())
+        if len(rows) < len(data.codes):
+            inputs = take_inputs(kernel, inputs, rows, rows)
+        source = row_source(kernel, inputs, self.cache_size)
+        return Problem(data, rows, inputs, kernel, source, boxes)
+
+    def _stated_gamma(self) -> dict[str, float]:
+        """Gamma where `kappa` states it."""
+        if self.kappa is None:
+            return {}
+        gaussian = isinstance(self.kernel, str) and self.kernel in ("rbf", "gaussian")
+        if not gaussian or not (isinstance(self.gamma, str) and self.gamma == "scale"):
+            raise ValueError(
+                "kappa stands for gamma = kappa / 2 of the Gaussian kernel; found it beside "
+                f"gamma={self.gamma!r} and kernel={self.kernel!r}."
+            )
+        require_positive("kappa", self.kappa)
+        return {"gamma": 0.5 * self.kappa}
+
+    def _solve(self, problem: Problem, *earlier: Solved | None) -> Solved:
+        """Dual problem of this C and its solution, from the best start of earlier ones."""
+        dual = self._check_parameters().dual(problem.codes, self.C * problem.unit_boxes)
         solution = solve_threshold_dual(
             dual,
-            task.source,
-            start=start,
+            problem.source,
+            start=best_start(dual, problem.source, *earlier),
             tol=self.tol,
             max_steps=None if self.max_iter < 0 else self.max_iter,
             progress=_Printer() if self.verbose else None,
@@ -288,33 +355,35 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
                 "the inputs.",
                 ConvergenceWarning,
             )
-        return solution
+        return dual, solution
 
-    def _store(self, task: Task, dual: ThresholdDual, solution: DualSolution) -> None:
+    def _store(self, problem: Problem, solved: Solved) -> None:
         # What an earlier fit left and this one may not set.
         for name in ("_calibration", "_last"):
             self.__dict__.pop(name, None)
-        self._store_support(task.kernel, task.inputs, task.rows, solution.coef)
-        self.thresholds_ = all_thresholds(self, task, dual, solution.thresholds)
+        dual, solution = solved
+        form = Formulation(self.constraints, self.regularize_thresholds)
+        self._store_support(problem.kernel, problem.inputs, problem.rows, solution.coef)
+        self.thresholds_ = form.all_thresholds(dual, solution.thresholds, problem.data.n_classes)
         self.objective_ = solution.objective
         self.kkt_gap_ = solution.kkt_gap
         self.duality_gap_ = solution.duality_gap
         self.n_iter_ = solution.n_steps
         self.converged_ = solution.converged
-        self._store_scale(task.data)
+        self._store_scale(problem.data)
         if self.warm_start:
-            self._last = dual, solution
+            self._last = solved
 
-    def _calibrate(self, task: Task, sample_cost: Any) -> None:
+    def _calibrate(self, problem: Problem, sample_cost: Any) -> None:
         """Fit a cumulative logit model of scores that rows get from machines trained without."""
-        codes = task.codes
-        weights = task.data.sample_weight[task.rows]
-        costs = None if sample_cost is None else np.asarray(sample_cost)[task.rows]
+        codes = problem.codes
+        weights = problem.data.sample_weight[problem.rows]
+        costs = None if sample_cost is None else np.asarray(sample_cost)[problem.rows]
         machine = clone(self).set_params(
-            kernel=task.kernel,
+            kernel=problem.kernel,
             kappa=None,
             class_weight=None,
-            classes=list(range(task.data.n_classes)),
+            classes=list(range(problem.data.n_classes)),
             probability=False,
         )
         fold = deal_folds(
@@ -331,25 +400,25 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
                     "row is scored by a machine that has seen it."
                 )
             machine.fit(
-                task.take(inside, inside),
+                problem.take(inside, inside),
                 codes[inside],
                 sample_weight=weights[inside],
                 sample_cost=None if costs is None else costs[inside],
             )
-            unseen = task.take(outside, inside)
+            unseen = problem.take(outside, inside)
             scores[outside] = machine.predict_latent(unseen)
-        self._calibration = calibrate(scores, codes, task.data.n_classes, weights)
+        self._calibration = calibrate(scores, codes, problem.data.n_classes, weights)
 
     def _signed_learner(self, data: OrdinalData, n_threads: int, rng: Any) -> SignedMachines:
         return SignedMachines(self, data)
 
-    def _adopt(self, result: tuple[Task, ThresholdDual, DualSolution]) -> None:
+    def _adopt(self, result: tuple[Problem, Solved]) -> None:
         self._store(*result)
 
     def _ranks(self, X: Any) -> Codes:
         return decode(margins(self._scores(X), self.thresholds_))
 
-    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
+    def _latent(self, X: Any) -> Vector:
         return self._scores(validate_inputs(self, X))
 
     @available_if(_gives_probabilities)

@@ -129,6 +129,25 @@ class Iterate:
         return cls(alpha, scores, sums, links(dual, sums))
 
 
+@dataclass(frozen=True)
+class DualSolution:
+    """Solution with its certificate.
+
+    ``kkt_gap`` is the largest violation of the optimality conditions, in units of the scores;
+    ``duality_gap`` is primal minus dual value, so the objective is at most that far from optimal.
+    """
+
+    alpha: Matrix
+    coef: Vector
+    scores: Vector
+    thresholds: Vector
+    objective: float
+    kkt_gap: float
+    duality_gap: float
+    n_steps: int
+    converged: bool
+
+
 def links(dual: ThresholdDual, sums: Vector) -> Vector:
     """μ_k = −(d_1 + … + d_k); rounding below zero is cut off."""
     if dual.coupling != Coupling.ORDERED:

@@ -16,7 +16,7 @@ not hold, it goes on from the corrected scores. So the certificate never rests o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ..._utils.types import Index, Matrix, Vector
 from ...kernels.cache import RowSource
 from .dual import (
     Bounds,
+    DualSolution,
     Iterate,
     ThresholdDual,
     coefficients,
@@ -36,6 +37,7 @@ from .dual import (
     worst_exchange,
 )
 from .free_newton import free_multipliers, newton_step
+from .warm_start import scaled_start
 
 Progress = Callable[[int, float], None]
 
@@ -59,25 +61,6 @@ _SHRINK_FROM = 3000
 _SHRINK_EVERY = 10
 _SHRINK_DISTANCE = 0.01
 _SHRINK_BELOW = 0.7
-
-
-@dataclass(frozen=True)
-class DualSolution:
-    """Solution with its certificate.
-
-    ``kkt_gap`` is the largest violation of the optimality conditions, in units of the scores;
-    ``duality_gap`` is primal minus dual value, so the objective is at most that far from optimal.
-    """
-
-    alpha: Matrix
-    coef: Vector
-    scores: Vector
-    thresholds: Vector
-    objective: float
-    kkt_gap: float
-    duality_gap: float
-    n_steps: int
-    converged: bool
 
 
 def solve_threshold_dual(
@@ -153,30 +136,6 @@ def _certify(dual: ThresholdDual, point: Iterate, engine: _Engine) -> DualSoluti
         n_steps=engine.n_steps,
         converged=limits.gap <= engine.tol,
     )
-
-
-def scaled_start(
-    dual: ThresholdDual, before: ThresholdDual, solution: DualSolution
-) -> Matrix | None:
-    """Feasible multipliers for a problem whose boxes are a multiple of another's; None if not so.
-
-    On the ray through the other's solution the objective is t²·½βᵀKβ − t·Σα, least at
-    t = Σα / βᵀKβ; the boxes allow t up to the ratio of C.
-    """
-    if dual.coupling != before.coupling or not np.array_equal(dual.codes, before.codes):
-        return None
-    total = before.upper.sum()
-    if dual.upper.shape != before.upper.shape or not total > 0.0:
-        return None
-    ratio = dual.upper.sum() / total
-    if not np.allclose(dual.upper, ratio * before.upper, rtol=1e-9, atol=0.0):
-        return None
-    square = solution.coef @ solution.scores
-    if dual.penalised:
-        sums = np.einsum("ki,ki->k", solution.alpha, before.sides())
-        square += sums @ sums
-    best = solution.alpha.sum() / square if square > 0.0 else ratio
-    return np.asarray(min(ratio, best) * solution.alpha)
 
 
 def _starting_point(dual: ThresholdDual, source: RowSource, start: Matrix | None) -> Iterate:

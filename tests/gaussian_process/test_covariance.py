@@ -16,9 +16,9 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from echelon.gaussian_process import contraction as module
-from echelon.gaussian_process import covariance as parts
-from echelon.gaussian_process.contraction import contract, contract_diagonal, covariance, relevance
+from echelon.gaussian_process import covariance as module
+from echelon.gaussian_process import parts
+from echelon.gaussian_process.covariance import contract, contract_diagonal, covariance, relevance
 from echelon.gaussian_process.kernels import LinearARD, PearsonKernel
 
 
