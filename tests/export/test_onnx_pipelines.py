@@ -123,6 +123,11 @@ PREPARATIONS = {
         numbers=make_pipeline(SimpleImputer(strategy="mean"), MinMaxScaler(clip=True))
     ),
     "quartiles": columns(numbers=make_pipeline(RobustScaler(), SimpleImputer())),
+    "mean left": columns(numbers=make_pipeline(SimpleImputer(), StandardScaler(with_mean=False))),
+    "scale left": columns(numbers=make_pipeline(SimpleImputer(), StandardScaler(with_std=False))),
+    "centre left": columns(
+        numbers=make_pipeline(SimpleImputer(), RobustScaler(with_centering=False))
+    ),
     "largest size": columns(numbers=make_pipeline(MaxAbsScaler(), SimpleImputer())),
     "chosen by type": ColumnTransformer(
         [
@@ -353,4 +358,19 @@ def test_model_names_itself():
 @pytest.mark.parametrize("model", [None, "LinearSVOR"])
 def test_what_is_no_model(model):
     with pytest.raises(TypeError, match="model must be a fitted model; found"):
+        to_onnx(model)
+
+
+@pytest.mark.parametrize(
+    "categories",
+    [
+        pd.Categorical([pd.Timestamp("2020-01-01"), pd.Timestamp("2021-01-01")] * 20),
+        pd.Categorical([7, "seven"] * 20, categories=[7, "seven"]),
+    ],
+    ids=["dates", "a number and a text"],
+)
+def test_categories_that_onnx_does_not_have(categories):
+    frame = pd.DataFrame({"kind": categories, "x": np.arange(40.0)})
+    model = RankRules(5, random_state=0).fit(frame, np.arange(40) % 2 + np.arange(40) // 20)
+    with pytest.raises(ExportError, match=r"Column 'kind' holds categories that are neither texts"):
         to_onnx(model)

@@ -207,7 +207,7 @@ def _fit_group(
 ) -> tuple[dict[float, Solved], list[tuple[int, SVOR, float]]]:
     """Solutions by C, and the models with their places and seconds; ``before`` is another's."""
     started = time.perf_counter()
-    problem = machine.set_params(C=group.Cs[0])._read_problem(X, y, None, None)
+    problem = machine.set_params(C=group.Cs[0]).read_problem(X, y)
     common = (time.perf_counter() - started) / len(group.Cs)
     path: dict[float, Solved] = {}
     fits = []
@@ -216,8 +216,7 @@ def _fit_group(
         started = time.perf_counter()
         # A copy has what reading the inputs leaves behind, which is the same for every C.
         model = copy(machine).set_params(C=C)
-        last = model._solve(problem, last, before.get(C))
-        model._store(problem, last)
+        last = model.fit_problem(problem, last, before.get(C))
         path[C] = last
         fits.append((place, model, common + time.perf_counter() - started))
     return path, fits

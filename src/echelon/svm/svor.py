@@ -43,7 +43,7 @@ from ..ordinal.costs import cost_matrix, threshold_weights
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
-from ..solvers.linear.calibration import calibrate
+from ..solvers.linear.calibration import Calibration, calibrate
 from ..solvers.svor.smo import solve_threshold_dual
 from ..solvers.svor.warm_start import Solved, best_start
 from .problem import Formulation, Problem
@@ -231,9 +231,9 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         -------
         self
         """
-        problem = self._read_problem(X, y, sample_weight, sample_cost)
+        problem = self.read_problem(X, y, sample_weight, sample_cost)
         last = getattr(self, "_last", None) if self.warm_start else None
-        self._store(problem, self._solve(problem, last))
+        self.fit_problem(problem, last)
         if self.probability:
             self._calibrate(problem, sample_cost)
         return self
@@ -272,9 +272,8 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         last: Solved | None = None
         for place in np.argsort(values, kind="stable"):
             model = models[place]
-            problem = model._read_problem(X, y, sample_weight, None, shared=problem)
-            last = model._solve(problem, last)
-            model._store(problem, last)
+            problem = model.read_problem(X, y, sample_weight, None, shared=problem)
+            last = model.fit_problem(problem, last)
             if model.probability:
                 model._calibrate(problem, None)
         return models
@@ -288,15 +287,27 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
             )
         return Formulation(self.constraints, self.regularize_thresholds)
 
-    def _read_problem(
+    def read_problem(
         self,
         X: MatrixLike,
         y: LabelsLike,
-        sample_weight: VectorLike | None,
-        sample_cost: npt.ArrayLike | None,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
         shared: Problem | None = None,
     ) -> Problem:
-        """All but C; with ``shared``, what depends on the inputs alone is taken from it."""
+        """All that a fit solves but for C, to be fitted with several C by `fit_problem`.
+
+        Parameters
+        ----------
+        X, y, sample_weight, sample_cost
+            As for `fit`.
+        shared : Problem, optional
+            Of the same inputs: what depends on these alone is taken from it.
+
+        Returns
+        -------
+        problem : Problem
+        """
         data = validate_ordinal_fit(self, X, y, sample_weight)
         form = self._check_parameters()
         cost_matrix(self.cost, data.n_classes)
@@ -336,6 +347,25 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
             )
         require_positive("kappa", self.kappa)
         return {"gamma": 0.5 * self.kappa}
+
+    def fit_problem(self, problem: Problem, *earlier: Solved | None) -> Solved:
+        """Fit with this C to a problem that was read, from the best start of earlier solutions.
+
+        Parameters
+        ----------
+        problem : Problem
+            What `read_problem` gave, of this estimator or of one that differs in C alone.
+        *earlier : Solved or None
+            What this method gave for other C or kernels.
+
+        Returns
+        -------
+        solved : Solved
+            The dual problem and its solution.
+        """
+        solved = self._solve(problem, *earlier)
+        self._store(problem, solved)
+        return solved
 
     def _solve(self, problem: Problem, *earlier: Solved | None) -> Solved:
         """Dual problem of this C and its solution, from the best start of earlier ones."""
@@ -438,6 +468,11 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         check_is_fitted(self, ["thresholds_", "_calibration"])
         slope, thresholds = self._calibration
         return class_probabilities(get_link("logit"), slope * self._latent(X), thresholds)
+
+    def calibration(self) -> Calibration | None:
+        """Slope and thresholds of probabilities given the score; None without `probability`."""
+        check_is_fitted(self)
+        return getattr(self, "_calibration", None)
 
 
 class _Printer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,19 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from ._columns import MISSING_TEXT, NUMBER, TEXT, Columns, number_positions, text_positions
-from ._graph import Value, in_double
-from ._registry import KINDS, TRANSFORMERS, ExportError, convert_transformer, registered
+from ..ordinal.columns import is_missing
+from .columns import MISSING_TEXT, NUMBER, TEXT, Columns, holds_texts, positions
+from .converters import (
+    KINDS,
+    TRANSFORMERS,
+    ExportError,
+    convert_transformer,
+    input_kinds,
+    registered,
+)
+from .graph import Value, in_double
 
 _NOTHING = -1
-
-
-def input_kinds(step: Any, width: int) -> list[str]:
-    """Which input columns of a fitted object are texts."""
-    reader = KINDS.get(type(step))
-    return [NUMBER] * width if reader is None else reader(step, width)
 
 
 @registered(TRANSFORMERS, Pipeline)
@@ -72,34 +75,30 @@ def column_transformer_kinds(transformer: Any, width: int) -> list[str]:
 
 def _parts(transformer: Any) -> list[tuple[Any, list[int]]]:
     names = list(getattr(transformer, "feature_names_in_", ()))
-    width = transformer.n_features_in_
     found = []
     for _, step, columns in transformer.transformers_:
         with warnings.catch_warnings():
             # scikit-learn 1.6 warns that the rest will be named, not counted; either is read.
             warnings.simplefilter("ignore", FutureWarning)
-            chosen = _indices(columns, names, width)
+            chosen = _indices(columns, names, transformer.n_features_in_)
         if chosen and not (isinstance(step, str) and step == "drop"):
             found.append((step, chosen))
     return found
 
 
 def _indices(columns: Any, names: list[str], width: int) -> list[int]:
-    if isinstance(columns, str | int | np.integer):
-        columns = [columns]
     if isinstance(columns, slice):
-        ends = [names.index(end) if isinstance(end, str) else end for end in _ends(columns)]
+        start, stop = (
+            names.index(end) if isinstance(end, str) else end
+            for end in (columns.start, columns.stop)
+        )
         # A slice of names has its last one too.
-        last = ends[1] + 1 if isinstance(columns.stop, str) else ends[1]
-        return list(range(width))[slice(ends[0], last, columns.step)]
-    chosen = list(columns)
+        stop = stop + 1 if isinstance(columns.stop, str) else stop
+        return list(range(width))[slice(start, stop, columns.step)]
+    chosen: list[Any] = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     if chosen and all(isinstance(entry, bool | np.bool_) for entry in chosen):
         return np.flatnonzero(chosen).tolist()
     return [names.index(c) if isinstance(c, str) else int(c) % width for c in chosen]
-
-
-def _ends(columns: slice) -> tuple[Any, Any]:
-    return columns.start, columns.stop
 
 
 def _is_nothing(step: Any) -> bool:
@@ -119,37 +118,25 @@ def function_transformer(transformer: Any, columns: Columns) -> Columns:
     )
 
 
-@registered(TRANSFORMERS, StandardScaler)
-def standard_scaler(transformer: Any, columns: Columns) -> Columns:
-    """Less the mean, over the standard deviation."""
-    return _affine(columns, transformer.mean_, transformer.scale_)
-
-
-@registered(TRANSFORMERS, RobustScaler)
-def robust_scaler(transformer: Any, columns: Columns) -> Columns:
-    """Less the median, over the range of the quartiles."""
-    return _affine(columns, transformer.center_, transformer.scale_)
-
-
-@registered(TRANSFORMERS, MaxAbsScaler)
-def max_abs_scaler(transformer: Any, columns: Columns) -> Columns:
-    """Over the largest size."""
-    return _affine(columns, None, transformer.scale_)
+@registered(TRANSFORMERS, StandardScaler, RobustScaler, MaxAbsScaler)
+def scaler(transformer: Any, columns: Columns) -> Columns:
+    """Less a centre, over a scale."""
+    values = columns.matrix()
+    # StandardScaler keeps a mean also where it does not subtract it.
+    centre = getattr(transformer, "mean_", getattr(transformer, "center_", None))
+    if centre is not None and getattr(transformer, "with_mean", True):
+        values = values - np.asarray(centre)
+    if transformer.scale_ is not None:
+        values = values / np.asarray(transformer.scale_)
+    return Columns.of_matrix(in_double(values), len(columns))
 
 
 @registered(TRANSFORMERS, MinMaxScaler)
-def min_max_scaler(transformer: Any, columns: Columns) -> Columns:
+def min_max_scaler(transformer: MinMaxScaler, columns: Columns) -> Columns:
     """Onto a range."""
     values = columns.matrix() * transformer.scale_ + transformer.min_
     if transformer.clip:
         values = values.clip(*map(float, transformer.feature_range))
-    return Columns.of_matrix(in_double(values), len(columns))
-
-
-def _affine(columns: Columns, centre: Any, scale: Any) -> Columns:
-    values = columns.matrix()
-    values = values if centre is None else values - np.asarray(centre)
-    values = values if scale is None else values / np.asarray(scale)
     return Columns.of_matrix(in_double(values), len(columns))
 
 
@@ -158,11 +145,15 @@ def simple_imputer(transformer: Any, columns: Columns) -> Columns:
     """Missing values replaced; columns without any value at fit left out."""
     if transformer.add_indicator:
         raise ExportError("SimpleImputer with add_indicator=True cannot be exported to ONNX.")
-    _require_plain_missing(transformer.missing_values)
+    if not is_missing(transformer.missing_values):
+        raise ExportError(
+            f"SimpleImputer with missing_values={transformer.missing_values!r} cannot be exported "
+            "to ONNX; only NaN and None can, which are an empty text in columns of texts."
+        )
     statistics = np.asarray(transformer.statistics_)
     if statistics.dtype.kind in "OU":
-        reads = [_filled(columns, j, statistics[j]) for j in range(len(columns))]
-        return Columns(columns.graph, columns.kinds, tuple(lambda v=v: v for v in reads))
+        reads = (cache(partial(_filled, columns, j, s)) for j, s in enumerate(statistics))
+        return Columns(columns.graph, columns.kinds, tuple(reads))
     kept = np.flatnonzero(~np.isnan(statistics))
     columns, statistics = columns.take(kept), statistics[kept]
     values = columns.matrix()
@@ -173,19 +164,8 @@ def _filled(columns: Columns, j: int, value: Any) -> Value:
     column = columns.column(j)
     if columns.kinds[j] == NUMBER:
         return column.is_missing().where(float(value), column)
-    missing = text_positions(column, [MISSING_TEXT], 1, 0).equals(np.int64(0))
+    missing = positions(column, [MISSING_TEXT], 1, 0).equals(np.int64(0))
     return missing.where(np.array([str(value)]), column)
-
-
-def _require_plain_missing(missing: Any) -> None:
-    if missing is None or (isinstance(missing, float) and np.isnan(missing)):
-        return
-    if type(missing).__name__ == "NAType":
-        return
-    raise ExportError(
-        f"SimpleImputer with missing_values={missing!r} cannot be exported to ONNX; only NaN and "
-        "None can, which are an empty text in columns of texts."
-    )
 
 
 @registered(KINDS, SimpleImputer)
@@ -227,16 +207,12 @@ def _category_places(
     column: Value, categories: Sequence[Any], answers: Sequence[int], unknown: int
 ) -> Value:
     """What stands for each row's category, by a list of categories and what stands for them."""
-    missing = [place for c, place in zip(categories, answers, strict=True) if _is_missing(c)]
-    known = [(c, p) for c, p in zip(categories, answers, strict=True) if not _is_missing(c)]
+    missing = [place for c, place in zip(categories, answers, strict=True) if is_missing(c)]
+    known = [(c, p) for c, p in zip(categories, answers, strict=True) if not is_missing(c)]
     table = np.array([place for _, place in known] + [unknown, *missing], dtype=np.int64)
     unseen = len(known)
     gone = len(known) + 1 if missing else unseen
-    if _holds_texts(categories):
-        place = text_positions(column, [str(c) for c, _ in known], unseen, gone)
-    else:
-        numbers = np.array([float(c) for c, _ in known])
-        place = number_positions(column, numbers, unseen, gone)
+    place = positions(column, [c for c, _ in known], unseen, gone)
     return column.graph.constant(table).take(place.flat(), axis=0).upright()
 
 
@@ -264,14 +240,4 @@ def _code(encoder: Any, category: Any, place: int) -> float:
 @registered(KINDS, OneHotEncoder, OrdinalEncoder)
 def encoder_kinds(transformer: Any, width: int) -> list[str]:
     """Texts where categories are texts."""
-    return [TEXT if _holds_texts(list(c)) else NUMBER for c in transformer.categories_[:width]]
-
-
-def _holds_texts(categories: Sequence[Any]) -> bool:
-    return any(isinstance(category, str) for category in categories)
-
-
-def _is_missing(category: Any) -> bool:
-    if category is None or type(category).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(category, float | np.floating) and bool(np.isnan(category))
+    return [TEXT if holds_texts(c) else NUMBER for c in transformer.categories_[:width]]

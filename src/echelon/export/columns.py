@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ._graph import Graph, Value
+from .graph import Graph, Value
 
 NUMBER, TEXT = "number", "text"
 #: what a missing text is in a graph, where texts cannot be absent
@@ -44,7 +45,7 @@ class Columns:
     @classmethod
     def of_matrix(cls, matrix: Value, width: int) -> Columns:
         """The columns of a matrix of numbers."""
-        reads = tuple(_once(lambda j=j: matrix.column(j)) for j in range(width))
+        reads = tuple(cache(partial(matrix.column, j)) for j in range(width))
         return cls(matrix.graph, (NUMBER,) * width, reads, matrix)
 
     @classmethod
@@ -59,8 +60,7 @@ class Columns:
             return as_double(graph.input(name, dtype, 1), dtype)
 
         pairs = zip(names, kinds, strict=True)
-        reads = tuple(_once(lambda n=name, k=kind: read(n, k)) for name, kind in pairs)
-        return cls(graph, tuple(kinds), reads)
+        return cls(graph, tuple(kinds), tuple(cache(partial(read, *pair)) for pair in pairs))
 
     @classmethod
     def joined(cls, graph: Graph, parts: Sequence[Columns]) -> Columns:
@@ -68,7 +68,7 @@ class Columns:
         kinds = tuple(kind for part in parts for kind in part.kinds)
         return cls(graph, kinds, tuple(read for part in parts for read in part.reads))
 
-    def take(self, positions: Sequence[int] | npt.NDArray[Any]) -> Columns:
+    def take(self, positions: Sequence[int] | npt.NDArray[np.intp]) -> Columns:
         """Some columns in another order."""
         chosen = [int(j) for j in positions]
         if chosen == list(range(len(self))):
@@ -102,43 +102,32 @@ def as_double(value: Value, dtype: str) -> Value:
     return value if dtype == "float64" else value.cast("float64")
 
 
-def text_positions(column: Value, texts: Sequence[str], unseen: int, missing: int) -> Value:
-    """Position of each text in a list, as whole numbers; others for texts not in it.
+def positions(column: Value, entries: Sequence[Any], unseen: int, missing: int) -> Value:
+    """Position of each row's text or number in a list, as whole numbers; others for the rest.
 
-    An empty text is a missing one unless the list has it.
+    A missing number is NaN; a missing text is empty, unless the list has an empty one.
     """
-    known = {text: position for position, text in enumerate(texts)}
-    known.setdefault(MISSING_TEXT, missing)
-    return column.graph.learned_op(
-        "LabelEncoder",
-        column,
-        keys_strings=list(known),
-        values_int64s=list(known.values()),
-        default_int64=unseen,
-    )
-
-
-def number_positions(
-    column: Value, numbers: npt.NDArray[np.float64], unseen: int, missing: int
-) -> Value:
-    """The same for numbers, with NaN as the missing one."""
-    if not len(numbers):
-        found = (column * 0.0).cast("int64") * np.int64(0) + np.int64(unseen)
-    else:
+    if holds_texts(entries):
+        known = {str(text): position for position, text in enumerate(entries)}
+        known.setdefault(MISSING_TEXT, missing)
+        return column.graph.learned_op(
+            "LabelEncoder",
+            column,
+            keys_strings=list(known),
+            values_int64s=list(known.values()),
+            default_int64=unseen,
+        )
+    if len(entries):
         # The count of the place from its own number on: zero where no number fits.
-        places = np.arange(1, len(numbers) + 1)
-        place = column.equals(numbers[None, :]).cast("int64") * places
+        numbers = np.array([[float(number) for number in entries]])
+        place = column.equals(numbers).cast("int64") * np.arange(1, len(entries) + 1)
         place = place.max(keep=True)
         found = place.equals(np.int64(0)).where(np.int64(unseen), place - np.int64(1))
+    else:
+        found = (column * 0.0).cast("int64") * np.int64(0) + np.int64(unseen)
     return column.is_missing().where(np.int64(missing), found)
 
 
-def _once(read: Callable[[], Value]) -> Callable[[], Value]:
-    kept: list[Value] = []
-
-    def get() -> Value:
-        if not kept:
-            kept.append(read())
-        return kept[0]
-
-    return get
+def holds_texts(entries: Sequence[Any]) -> bool:
+    """Whether categories are texts."""
+    return any(isinstance(entry, str) for entry in entries)
