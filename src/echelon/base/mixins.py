@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
@@ -20,6 +19,7 @@ from ..ordinal.reduction import decode
 from ..ordinal.relevance import read_relevance
 from ..ordinal.thresholds import margins
 from ..pairs.queries import query_codes
+from .estimator import ClassifierMixin
 from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
 from .validation import (
     OrdinalData,
@@ -107,6 +107,8 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
 
     A subclass gives ``_latent(X)`` and sets ``thresholds_``.
     """
+
+    thresholds_: npt.NDArray[np.float64]
 
     def _latent(self, X: Any) -> npt.NDArray[np.float64]:
         raise NotImplementedError
