@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -52,15 +50,3 @@ def test_nearest_falling_sequence():
     rows = np.random.default_rng(0).random((200, 6))
     found = evaluate(lambda X: monotone_exceedance(X, 6), rows)
     np.testing.assert_allclose(found, expected_exceedance(rows), atol=1e-14)
-
-
-def test_missing_onnx_is_named(monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("echelon.export")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    import echelon.export
-
-    with pytest.raises(ModuleNotFoundError, match=r"needs onnx; install it with: pip install"):
-        _ = echelon.export.to_onnx
-    with pytest.raises(AttributeError, match="no attribute 'to_pmml'"):
-        _ = echelon.export.to_pmml

@@ -46,9 +46,7 @@ if TYPE_CHECKING:
     class TransformerMixin:
         """A transformer: it fits and transforms at once, into the container that is asked for."""
 
-        def fit_transform(
-            self, X: MatrixLike, y: LabelsLike | None = None, **params: Any
-        ) -> Any: ...
+        def fit_transform(self, X: MatrixLike, y: LabelsLike | None = None) -> Any: ...
 
         def set_output(self, *, transform: str | None = None) -> Self: ...
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Bunch
 
+from .._utils.extras import require_extra
 from .._utils.types import Codes
 from ..ordinal.labels import OrdinalScale
 from ._tables import TextTable, numbers
@@ -44,6 +45,7 @@ class Inputs:
 
     def to_frame(self) -> Any:
         """Pandas data frame with a categorical column per nominal input."""
+        require_extra("Data frames need", "cli", "pandas")
         import pandas as pd
 
         return pd.DataFrame(

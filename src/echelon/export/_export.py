@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnx
 from sklearn.compose import ColumnTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
+from .._utils.extras import require_extra
 from ..base.reading import inner_estimator
 from . import _kernel_models, _linear_models, _rule_models, _tree_models  # noqa: F401 - registered
 from ._columns import TEXT, Columns, as_double
@@ -82,6 +82,7 @@ def to_onnx(
     >>> [output.name for output in proto.graph.output]
     ['label', 'decision', 'latent', 'probabilities']
     """
+    require_extra("Exporting needs", "onnx", "onnx")
     require_choice("inputs", inputs, ("auto", "matrix", "columns"))
     require_choice("dtype", dtype, ("float64", "float32"))
     if not hasattr(inner_estimator(model), "predict"):
@@ -104,7 +105,9 @@ def to_onnx(
 
 
 def _opset(target: int | None) -> int:
-    newest = onnx.defs.onnx_opset_version()
+    from onnx import defs
+
+    newest = defs.onnx_opset_version()
     if target is None:
         return LEAST_OPSET
     if isinstance(target, bool) or not LEAST_OPSET <= target <= newest:

@@ -7,25 +7,24 @@ what it has, see `_functions`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+
+# The package can be imported without its extra; `to_onnx` says what is missing.
+with suppress(ModuleNotFoundError):
+    import onnx
+    from onnx import helper, numpy_helper
 
 #: the operators used here have had their present form since this version of ONNX
 LEAST_OPSET = 18
 _ML_DOMAIN = "ai.onnx.ml"
 _ML_OPSET = 3
 
-_TYPES: dict[str, int] = {
-    "float64": TensorProto.DOUBLE,
-    "float32": TensorProto.FLOAT,
-    "int64": TensorProto.INT64,
-    "bool": TensorProto.BOOL,
-    "text": TensorProto.STRING,
-}
+#: numbers of types in the format's enumeration TensorProto.DataType
+_TYPES = {"float64": 11, "float32": 1, "int64": 7, "bool": 9, "text": 8}
 
 
 class Value:

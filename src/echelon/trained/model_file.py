@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._utils.extras import require_extra
 from .._utils.files import write_whole
 from .trust import is_trusted
 
@@ -65,6 +66,7 @@ def write_model_file(
 
 
 def _dump(estimators: Any) -> bytes:
+    require_extra("Model files need", "cli", "skops")
     import skops.io
 
     packed = skops.io.dumps(estimators, compression=zipfile.ZIP_DEFLATED, compresslevel=6)
@@ -174,6 +176,7 @@ def _check_kind(path: Path, card: dict[str, Any]) -> None:
 
 def load_estimators(path: Path, packed: bytes) -> Any:
     """The estimators of a model file, if they are made of trusted types alone."""
+    require_extra("Model files need", "cli", "skops")
     import skops.io
 
     try:
