@@ -18,6 +18,7 @@ from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import decode
 from ..ordinal.relevance import read_relevance
 from ..ordinal.thresholds import margins
+from ..pairs import PairSet
 from ..pairs.queries import query_codes
 from .estimator import ClassifierMixin
 from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
@@ -199,7 +200,7 @@ class RankerMixin:
         *,
         qid: KeysLike | None = None,
         sample_weight: VectorLike | None = None,
-        pairs: npt.ArrayLike | None = None,
+        pairs: npt.ArrayLike | PairSet | None = None,
         pair_weight: VectorLike | None = None,
     ) -> Self:
         """Learn from labels, from stated pairs, or from both.

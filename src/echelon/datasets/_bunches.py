@@ -45,7 +45,6 @@ class Inputs:
 
     def to_frame(self) -> Any:
         """Pandas data frame with a categorical column per nominal input."""
-        require_extra("Data frames need", "cli", "pandas")
         import pandas as pd
 
         return pd.DataFrame(
@@ -87,6 +86,7 @@ def make_bunch(
     data: Any
     target: Any
     if as_frame:
+        require_extra("Data frames need", "cli", "pandas")
         import pandas as pd
 
         data = inputs.to_frame()
