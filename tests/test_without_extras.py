@@ -68,7 +68,7 @@ def test_models_need_no_extra():
 @pytest.mark.parametrize(
     ("use", "sentence"),
     [
-        ("to_onnx(model)", "Exporting needs onnx; install it with the onnx extra"),
+        ("to_onnx(model)", "to_onnx needs onnx; install it with the onnx extra"),
         ("plots.LatentDisplay.from_estimator(model, X, y)", "Plots need matplotlib; install it"),
         ("report(model, X, y)", "Reports need jinja2; install it with the report extra"),
         ("tables.read_table(table)", "Tables need pandas; install it with the cli extra"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -9,9 +12,15 @@ from scipy.special import ndtr
 pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
-from echelon.export._decoding import monotone_exceedance, sigmoid  # noqa: E402
-from echelon.export._functions import arctangent, normal_cdf  # noqa: E402
-from echelon.export._graph import Graph  # noqa: E402
+from echelon import ProportionalOdds  # noqa: E402
+from echelon.export import to_onnx  # noqa: E402
+from echelon.export.decoding import (  # noqa: E402
+    arctangent,
+    monotone_exceedance,
+    normal_cdf,
+    sigmoid,
+)
+from echelon.export.graph import Graph  # noqa: E402
 from echelon.ordinal.reduction import monotone_exceedance as expected_exceedance  # noqa: E402
 
 
@@ -50,3 +59,17 @@ def test_nearest_falling_sequence():
     rows = np.random.default_rng(0).random((200, 6))
     found = evaluate(lambda X: monotone_exceedance(X, 6), rows)
     np.testing.assert_allclose(found, expected_exceedance(rows), atol=1e-14)
+
+
+def test_missing_onnx_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    model = ProportionalOdds(alpha=1.0).fit([[0.0], [1.0], [2.0]], [1, 2, 3])
+    with pytest.raises(ModuleNotFoundError, match="needs onnx; install it with the onnx"):
+        to_onnx(model)
+
+
+def test_the_package_is_imported_without_onnx(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("echelon.export")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    assert callable(import_module("echelon.export").to_onnx)

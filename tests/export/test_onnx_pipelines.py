@@ -123,6 +123,11 @@ PREPARATIONS = {
         numbers=make_pipeline(SimpleImputer(strategy="mean"), MinMaxScaler(clip=True))
     ),
     "quartiles": columns(numbers=make_pipeline(RobustScaler(), SimpleImputer())),
+    "mean left": columns(numbers=make_pipeline(SimpleImputer(), StandardScaler(with_mean=False))),
+    "scale left": columns(numbers=make_pipeline(SimpleImputer(), StandardScaler(with_std=False))),
+    "centre left": columns(
+        numbers=make_pipeline(SimpleImputer(), RobustScaler(with_centering=False))
+    ),
     "largest size": columns(numbers=make_pipeline(MaxAbsScaler(), SimpleImputer())),
     "chosen by type": ColumnTransformer(
         [

@@ -4,8 +4,10 @@ import hashlib
 import io
 import json
 import pickle
+import sys
 import warnings
 import zipfile
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -22,6 +24,7 @@ from echelon.trained import ModelFileError, TrainedModel, load_model
 from echelon.trained.array_model import pack, unpack
 from echelon.trained.model import load_predictor
 from echelon.trained.model_file import ARRAYS, CARD, CHECKSUMS, ESTIMATORS
+from echelon.trained.trust import OWN_TYPES
 
 
 @pytest.fixture(scope="module")
@@ -240,6 +243,90 @@ def test_a_foreign_type_is_named_and_never_built(path):
     refused(path, "Foreign", "no model of echelon is made of")
 
 
+def estimators(path):
+    """The estimators of a file: schema and other members."""
+    with zipfile.ZipFile(io.BytesIO(members(path)[ESTIMATORS])) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    return json.loads(content.pop("schema.json")), content
+
+
+def rewrite_schema(path, *schemas):
+    content = estimators(path)[1]
+    buffer = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(buffer, "w") as archive:
+        warnings.simplefilter("ignore")
+        for schema in schemas:
+            archive.writestr("schema.json", json.dumps(schema))
+        for name, value in content.items():
+            archive.writestr(name, value)
+    rewrite(path, {ESTIMATORS: buffer.getvalue()})
+
+
+def renamed(schema, **changes):
+    """The schema with ProportionalOdds named otherwise."""
+    text = json.dumps(schema)
+    for key, value in changes.items():
+        old = {"module": "echelon", "kind": "ProportionalOdds"}[key]
+        assert text.count(json.dumps(old)) == 1
+        text = text.replace(json.dumps(old), json.dumps(value))
+    return json.loads(text)
+
+
+def test_files_name_no_module_of_ours(path):
+    text = json.dumps(estimators(path)[0])
+    assert '"__module__": "echelon"' in text
+    assert "echelon." not in text
+
+
+def test_a_file_is_loaded_after_its_class_has_moved(path, trained, monkeypatch):
+    class Moved(ProportionalOdds):
+        pass
+
+    Moved.__module__ = "somewhere.else"
+    home = ModuleType("somewhere.else")
+    home.Moved = Moved
+    monkeypatch.setitem(sys.modules, "somewhere.else", home)
+    monkeypatch.setitem(OWN_TYPES, "echelon.ProportionalOdds", "somewhere.else.Moved")
+    again = load_model(path)
+    assert type(again.estimator[-1]) is Moved
+    frame = mixed_frame(30, seed=5)
+    np.testing.assert_array_equal(again.predict_proba(frame), trained.predict_proba(frame))
+    again.save(path)
+    monkeypatch.undo()
+    assert type(load_model(path).estimator[-1]) is ProportionalOdds
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "train"},
+        {"kind": "NoSuchModel"},
+        {"module": "echelon.linear.proportional_odds"},
+        {"module": "echelon.trained", "kind": "TrainedModel"},
+        {"module": "echelon.cli.app", "kind": "main"},
+    ],
+    ids=str,
+)
+def test_only_registered_names_of_ours_are_resolved(path, changes):
+    rewrite_schema(path, renamed(estimators(path)[0], **changes))
+    name = f"{changes.get('module', 'echelon')}.{changes.get('kind', 'ProportionalOdds')}"
+    refused(path, f"holds {name}, a type that no model of echelon is made of")
+
+
+def test_every_schema_in_an_archive_is_checked(path):
+    good = estimators(path)[0]
+    rewrite_schema(path, good, renamed(good, kind="train"))
+    refused(path, "echelon.train,")
+    rewrite_schema(path, renamed(good, kind="train"), good)
+    refused(path, "echelon.train,")
+
+
+def test_an_unregistered_type_of_ours_is_not_saved(trained, path, monkeypatch):
+    monkeypatch.delitem(OWN_TYPES, "echelon.ProportionalOdds")
+    with pytest.raises(ModelFileError, match=r"ProportionalOdds, a type that would not be loaded"):
+        trained.save(path)
+
+
 def test_a_function_is_a_foreign_type(path):
     import os
 
@@ -261,6 +348,11 @@ def test_an_estimator_that_is_no_archive(path, content):
 def test_a_newer_format_asks_for_an_update(path):
     rewrite_card(path, format=99)
     refused(path, "99", "update")
+
+
+def test_an_earlier_format_asks_for_training_again(path):
+    rewrite_card(path, format=1)
+    refused(path, "format 1 of an earlier echelon", "train the model again")
 
 
 @pytest.mark.parametrize("changes", [{"kind": "other"}, {"format": "1"}])

@@ -1,21 +1,24 @@
 """Every estimator through joblib and through a model file: the same predictions to the last bit."""
 
 import io
+import json
+import zipfile
 from importlib import import_module
 from importlib.util import find_spec
 
 import joblib
 import numpy as np
 import pytest
-import skops.io
 from sklearn.base import is_classifier
 from support.data import ordinal_data
 from support.estimators import instances
 
+import echelon
 from echelon.model_selection.coarse_to_fine import CoarseToFineSearchCV
 from echelon.model_selection.roster import candidates, find_candidate
 from echelon.model_selection.tuning import candidate_pipeline
-from echelon.trained.trust import TRUSTED, is_trusted
+from echelon.trained.model_file import dump_estimators, load_estimators
+from echelon.trained.trust import _FOREIGN_NAMES, OWN_TYPES, _typed_nodes
 
 METHODS = ("predict", "predict_proba", "decision_function", "predict_latent", "transform")
 
@@ -30,12 +33,14 @@ def through_joblib(model):
     return joblib.load(io.BytesIO(buffer.getvalue()))
 
 
-def through_skops(model):
-    packed = skops.io.dumps(model)
-    types = skops.io.get_untrusted_types(data=packed)
-    foreign = [name for name in types if not is_trusted(name)]
-    assert foreign == [], "echelon.trained.trust lacks them"
-    return skops.io.loads(packed, trusted=types)
+def through_model_file(model):
+    packed = dump_estimators(model)
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        schema = json.loads(archive.read("schema.json"))
+    own = {name for _, name in _typed_nodes(schema) if name.startswith("echelon.")}
+    assert own <= set(OWN_TYPES)
+    assert f"echelon.{type(model).__name__}" in own or type(model).__module__.startswith("sklearn.")
+    return load_estimators("model", packed)
 
 
 @pytest.mark.parametrize("model", fitted_instances(), ids=lambda m: repr(m)[:60])
@@ -48,7 +53,7 @@ def test_the_same_predictions_to_the_last_bit(model):
         y = codes
     model.fit(X, y)
     new = ordinal_data(n=40, seed=1)[0]
-    for copy in (through_skops(model), through_joblib(model)):
+    for copy in (through_model_file(model), through_joblib(model)):
         compared = [name for name in METHODS if hasattr(model, name)]
         assert compared
         for name in compared:
@@ -61,16 +66,26 @@ def test_the_same_predictions_to_the_last_bit(model):
 def test_every_candidate_of_the_roster_can_be_saved(name):
     X, y = ordinal_data(n=60)
     model = candidate_pipeline(find_candidate(name), None, classes=range(4)).fit(X, y)
-    again = through_skops(model)
+    again = through_model_file(model)
     new = ordinal_data(n=40, seed=1)[0]
     np.testing.assert_array_equal(again.predict(new), model.predict(new))
 
 
-def test_trusted_types_are_classes_of_this_package_or_of_its_foundations():
-    for name in sorted(TRUSTED):
-        module, _, kind = name.rpartition(".")
-        if name.startswith("lightgbm.") and find_spec("lightgbm") is None:
-            continue
-        found = getattr(import_module(module), kind)
-        assert isinstance(found, type), name
-        assert found.__module__ == module, name
+@pytest.mark.parametrize("name", sorted([*OWN_TYPES.values(), *_FOREIGN_NAMES]))
+def test_listed_types_are_classes_where_the_list_says(name):
+    module, _, kind = name.rpartition(".")
+    if name.startswith("lightgbm.") and find_spec("lightgbm") is None:
+        pytest.skip("lightgbm is not installed")
+    found = getattr(import_module(module), kind)
+    assert isinstance(found, type)
+    assert found.__module__ == module
+
+
+def test_public_types_have_their_public_names():
+    for name, path in OWN_TYPES.items():
+        package, _, kind = name.rpartition(".")
+        home, _, stored = path.rpartition(".")
+        if kind in echelon.__all__:
+            assert package == "echelon"
+            assert getattr(echelon, kind) is getattr(import_module(home), stored)
+    assert len(set(OWN_TYPES.values())) == len(OWN_TYPES)

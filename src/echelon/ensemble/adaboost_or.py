@@ -38,9 +38,15 @@ from ..base.validation import (
     validate_ordinal_fit,
 )
 from ..ordinal.arrays import require_positive
-from ..ordinal.reduction import VoteTally, decode, untilted_probabilities, vote_margins
+from ..ordinal.reduction import (
+    ProbabilityLink,
+    VoteTally,
+    decode,
+    untilted_probabilities,
+    vote_margins,
+)
 from ..solvers.boosting.adaboost_or import Learner, Round, boost, share_of_wrong_sides
-from ..solvers.boosting.stump_tables import tabulate, votes_above
+from ..solvers.boosting.stump_tables import FeatureTable, tabulate, votes_above
 from ..solvers.boosting.stumps import cheapest_rank, side_weights
 from ..tree.stump import ORStump
 from .cost_learner import ConstantRanker, CostLearner, SignedLearner, choose_conversion
@@ -339,6 +345,16 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         check_is_fitted(self)
         importances = [member.feature_importances_ for member in self.estimators_]
         return np.average(importances, axis=0, weights=self.estimator_weights_)
+
+    def step_tables(self) -> list[FeatureTable] | None:
+        """The model as a step function of each input; None unless it is made of stumps."""
+        check_is_fitted(self)
+        return self._tables
+
+    def probability_link(self) -> ProbabilityLink:
+        """How votes become probabilities, see `predict_proba`."""
+        check_is_fitted(self)
+        return ProbabilityLink(self._link_weights, np.zeros(len(self.classes_) - 1))
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, ORStump)

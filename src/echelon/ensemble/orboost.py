@@ -34,7 +34,7 @@ from ..base.validation import (
 )
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
-from ..ordinal.reduction import decode, untilted_probabilities
+from ..ordinal.reduction import ProbabilityLink, decode, untilted_probabilities
 from ..ordinal.thresholds import margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.boosting.orboost import (
@@ -45,7 +45,7 @@ from ..solvers.boosting.orboost import (
     ThresholdObjective,
     boost,
 )
-from ..solvers.boosting.stump_tables import tabulate, votes_above
+from ..solvers.boosting.stump_tables import FeatureTable, tabulate, votes_above
 from ..solvers.boosting.weak_linear import LinearSearch, linear_scores
 from ..solvers.boosting.weak_stumps import StumpLearner
 
@@ -341,6 +341,16 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         for member, weight, thresholds in stages:
             scores += weight * member.predict(X)
             yield decode(margins(scores, thresholds))
+
+    def step_tables(self) -> list[FeatureTable] | None:
+        """The model as a step function of each input; None unless it is made of stumps."""
+        check_is_fitted(self)
+        return self._tables
+
+    def probability_link(self) -> ProbabilityLink:
+        """How latent scores become probabilities, see `predict_proba`."""
+        check_is_fitted(self)
+        return ProbabilityLink(self._link_weights, self._link_thresholds)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

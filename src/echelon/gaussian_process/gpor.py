@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,9 @@ from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, vali
 from ..ordinal.arrays import finite_vector, require_count
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
 from ..ordinal.gaussian_intervals import predictive_probabilities
-from ..ordinal.likelihoods import get_link
+from ..ordinal.likelihoods import Link, get_link
 from ..ordinal.thresholds import all_levels
-from ..solvers.gp.prediction import make_predictor
+from ..solvers.gp.prediction import Predictor, make_predictor
 from .contraction import covariance, relevance
 from .objective import EvidenceObjective, Hyperparameters, random_theta
 from .search import Maximum, maximise, projected_norm
@@ -55,6 +55,14 @@ _SEARCH_ROWS = 50
 #: Gain of an iteration, as a share of the value, below which the search stops: at least the first,
 #: and the second for every row, as more rows make long valleys and leave less to gain.
 _LEAST_GAIN, _GAIN_PER_ROW = 1e-7, 1e-10
+
+
+class Posterior(NamedTuple):
+    """What a fitted Gaussian process keeps: rows, how covariances with them predict, the link."""
+
+    rows: Matrix
+    predictor: Predictor
+    link: Link
 
 
 class GPOR(ThresholdModelMixin, BaseEstimator):
@@ -337,7 +345,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
 
     def _moments(self, X: Any, *, with_variance: bool) -> tuple[Vector, Vector]:
         """Posterior mean and variance of the latent values of checked rows, in blocks."""
-        kept = getattr(self, "inducing_points_", self.X_train_)
+        kept = self._kept_rows
         mean, variance = np.empty(len(X)), np.zeros(len(X))
         block = max(1, _BLOCK_NUMBERS // len(kept))
         for first in range(0, len(X), block):
@@ -348,6 +356,10 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
                 left = self.kernel_.diag(X[rows]) - self._predictor.explained(cross)
                 variance[rows] = np.maximum(left, 0.0)
         return mean, variance
+
+    @property
+    def _kept_rows(self) -> Matrix:
+        return getattr(self, "inducing_points_", self.X_train_)
 
     def _latent(self, X: Any) -> Vector:
         return self._moments(validate_inputs(self, X), with_variance=False)[0]
@@ -420,6 +432,11 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
                 "such as kernel='rbf_ard' or 'linear_ard'."
             )
         return self.feature_relevance_
+
+    def posterior(self) -> Posterior:
+        """What moments and probabilities of new rows are computed from."""
+        check_is_fitted(self)
+        return Posterior(self._kept_rows, self._predictor, self._link)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -107,7 +107,7 @@ class RawRules:
     def _cut(self, feature: int, cut: float, source: Source) -> ShownCut:
         if not np.isfinite(cut):
             return ShownCut("", "")
-        gap = self.last._naming.gaps.get(feature, {}).get(cut, (cut, cut))
+        gap = self.last.rule_model().naming.gaps.get(feature, {}).get(cut, (cut, cut))
         below, above = sorted((end - source.offset) / source.slope for end in gap)
         value = (cut - source.offset) / source.slope
         if source.feature.kind == "date":
@@ -137,7 +137,7 @@ def raw_rules(model: Any, labels: Sequence[Any], table: Table | None = None) -> 
     if table is None and hasattr(model, "schema"):
         table = _made_up(model.schema)
     shown = tuple(category(label) for label in np.asarray(labels).tolist())
-    names = list(last._naming.features)
+    names = list(last.rule_model().naming.features)
     if not before:
         return RawRules(last, {}, names, shown)
     known = output_names(before)

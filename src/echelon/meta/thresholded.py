@@ -39,7 +39,7 @@ from ..ordinal.reduction import exceedance_to_probabilities
 from ..ordinal.thresholds import fit_cost, fit_exponential
 from ..pairs import query_codes
 from ..ranking.rank_boost import RankBoost
-from ..solvers.linear.calibration import calibrate
+from ..solvers.linear.calibration import Calibration, calibrate
 
 
 def _scores_unseen_rows(model: ThresholdedRanker) -> bool:
@@ -257,6 +257,11 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.ranker_.explain_pair(a, b)
+
+    def calibration(self) -> Calibration | None:
+        """Slope and thresholds of probabilities given the score; None without `cv`."""
+        check_is_fitted(self)
+        return getattr(self, "_calibration", None)
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, RankBoost)

@@ -223,8 +223,8 @@ def _fit_group(
         model = copy(machine).set_params(C=C)
         check_parameters(model)
         dual = build_dual(model, task)
-        last = dual, model._solve(task, dual, _start(dual, task.source, last, before.get(C)))
-        model._store(task, *last)
+        start = _start(dual, task.source, last, before.get(C))
+        last = dual, model.fit_dual(task, dual, start)
         path[C] = last
         fits.append((place, model, common + time.perf_counter() - started))
     return path, fits

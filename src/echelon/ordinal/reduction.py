@@ -9,19 +9,32 @@ range; the inverse is c[r] = Σ_k W_k·[y ≤ k < r or r ≤ k < y], and a test 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Codes, Matrix
+from .._utils.types import Codes, Matrix, Vector
 from .costs import threshold_weights
 
 Sides = npt.NDArray[np.int8]
 
 # Shares of votes closer to one half than this are a tie.
-_VOTE_ROUNDING = 1e-12
+VOTE_ROUNDING = 1e-12
 # Equations for probabilities are solved for so many rows at a time, with so small a ridge.
 _ROWS = 2**14
-_RIDGE = 1e-12
+UNTILTING_RIDGE = 1e-12
+
+
+class ProbabilityLink(NamedTuple):
+    """From scores to the probabilities of labels, for models whose log-odds are twice a margin.
+
+    A score less ``thresholds`` gives the share of each threshold's upper side, from which
+    `untilted_probabilities` takes the effect of ``weights`` (K, K−1).
+    """
+
+    weights: Matrix
+    thresholds: Vector
 
 
 def side_matrix(codes: Codes, n_classes: int) -> Sides:
@@ -87,7 +100,7 @@ def vote_margins(above: Matrix, total: Matrix | float) -> Matrix:
     """
     shares = np.divide(above, total, out=np.zeros_like(above), where=np.asarray(total) > 0.0)
     margins = np.where(np.asarray(total) > 0.0, 2.0 * shares - 1.0, 0.0)
-    tied = (np.abs(margins) <= _VOTE_ROUNDING) & (np.asarray(total) > 0.0)
+    tied = (np.abs(margins) <= VOTE_ROUNDING) & (np.asarray(total) > 0.0)
     return np.asarray(np.where(tied, np.finfo(np.float64).tiny, margins))
 
 
@@ -239,7 +252,7 @@ def untilted_probabilities(above: Matrix, weights: Matrix) -> Matrix:
     for start in range(0, len(above), _ROWS):
         block = slice(start, start + _ROWS)
         equations = scaled * (sides - above[block][:, :, None])
-        normal = np.swapaxes(equations, 1, 2) @ equations + _RIDGE * np.eye(n_classes)
+        normal = np.swapaxes(equations, 1, 2) @ equations + UNTILTING_RIDGE * np.eye(n_classes)
         solved = np.linalg.solve(normal, np.ones((len(equations), n_classes, 1)))[:, :, 0]
         solved = np.maximum(solved / solved.sum(axis=1, keepdims=True), 0.0)
         probabilities[block] = solved / solved.sum(axis=1, keepdims=True)

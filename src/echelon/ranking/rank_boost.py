@@ -26,6 +26,7 @@ from ..solvers.ranking.rank_boost_lines import PairObjective
 from ..solvers.ranking.rank_boost_stumps import (
     MISSING,
     RankStumpSearch,
+    StepTable,
     bin_rows,
     table_scores,
     tabulate_rankers,
@@ -333,6 +334,11 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
             return super()._pair_terms(a, b)
         names = self._input_names()
         return stump_terms(self._rankers, self.estimator_weights_, names, a, b)
+
+    def step_tables(self) -> list[StepTable] | None:
+        """The score as a step function of each input; None with `estimator`."""
+        check_is_fitted(self)
+        return self._tables
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

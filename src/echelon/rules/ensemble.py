@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -17,6 +18,8 @@ from ..ordinal.thresholds import all_levels, level_of_threshold, margins
 from ..solvers.rules.bodies import Body, covers
 from ..solvers.rules.rank_rules import RuleRound
 from ..solvers.rules.tables import RuleTable, tabulate_rules
+from .columns import InputColumns
+from .names import Naming
 
 Stage = Sequence[RuleRound | None]
 
@@ -103,6 +106,19 @@ class Levels:
         framed = np.empty((len(found), found.shape[1] + 2))
         framed[:, 0], framed[:, 1:-1], framed[:, -1] = np.inf, found, -np.inf
         return framed[:, level_of_threshold(self.observed, self.n_classes)]
+
+
+class RuleModel(NamedTuple):
+    """What the predictions of a fitted model of rules are computed from, and how it is worded.
+
+    ``ensembles`` are one for all thresholds, or one for each, by ``levels``; ``columns`` turn
+    inputs into the numbers that conditions are about.
+    """
+
+    ensembles: Sequence[RuleEnsemble]
+    levels: Levels
+    columns: InputColumns
+    naming: Naming
 
 
 class Watch:

@@ -40,11 +40,11 @@ from ..base.validation import (
 )
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count
 from ..ordinal.reduction import decode, exceedance_to_probabilities
-from ..solvers.linear.calibration import calibrate_by_exponential
+from ..solvers.linear.calibration import Calibration, calibrate_by_exponential
 from ..solvers.rules.losses import RuleLoss
 from ..solvers.rules.rank_rules import boost_rules
 from .columns import as_positions, learn_columns
-from .ensemble import RuleEnsemble, Stage, Watch, beside, carried_on
+from .ensemble import RuleEnsemble, RuleModel, Stage, Watch, beside, carried_on
 from .explanations import explain_rule_pair
 from .problem import check_parameters, learn_levels, make_losses, make_search
 from .pruning import Pruning, kept_rules
@@ -467,6 +467,19 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         for stage in zip_longest(*(part.staged_margins(X) for part in self._ensembles)):
             last = [new if new is not None else old for new, old in zip(stage, last, strict=True)]
             yield decode(self._levels.margins(np.hstack(last)))
+
+    def calibration(self) -> Calibration | None:
+        """Slope and thresholds of probabilities with ``loss="absolute"``; else None.
+
+        The probabilities are otherwise those that twice the margins are the log-odds of.
+        """
+        check_is_fitted(self)
+        return self._calibration
+
+    def rule_model(self) -> RuleModel:
+        """The rules, levels and input columns that predictions are computed from."""
+        check_is_fitted(self)
+        return RuleModel(self._ensembles, self._levels, self._columns, self._naming)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

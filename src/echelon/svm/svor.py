@@ -32,7 +32,7 @@ from ..ordinal.arrays import finite_vector
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
-from ..solvers.linear.calibration import calibrate
+from ..solvers.linear.calibration import Calibration, calibrate
 from ..solvers.svor.dual import ThresholdDual
 from ..solvers.svor.smo import DualSolution, scaled_start, solve_threshold_dual
 from .many_weights import SignedMachines
@@ -225,7 +225,7 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         start = None
         if self.warm_start and hasattr(self, "_last"):
             start = scaled_start(dual, *self._last)
-        self._store(task, dual, self._solve(task, dual, start))
+        self.fit_dual(task, dual, start)
         if self.probability:
             self._calibrate(task, sample_cost)
         return self
@@ -267,11 +267,30 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
             task = read_task(model, X, y, sample_weight, None, shared=task)
             dual = build_dual(model, task)
             start = None if last is None else scaled_start(dual, *last)
-            last = dual, model._solve(task, dual, start)
-            model._store(task, *last)
+            last = dual, model.fit_dual(task, dual, start)
             if model.probability:
                 model._calibrate(task, None)
         return models
+
+    def fit_dual(self, task: Task, dual: ThresholdDual, start: Matrix | None) -> DualSolution:
+        """Fit to a problem that was read and built already, from a start if there is one.
+
+        Parameters
+        ----------
+        task : Task
+            Rows, labels and kernel.
+        dual : ThresholdDual
+            The problem for this estimator's parameters.
+        start : ndarray, optional
+            Dual variables to begin with.
+
+        Returns
+        -------
+        solution : DualSolution
+        """
+        solution = self._solve(task, dual, start)
+        self._store(task, dual, solution)
+        return solution
 
     def _solve(self, task: Task, dual: ThresholdDual, start: Matrix | None) -> DualSolution:
         solution = solve_threshold_dual(
@@ -370,6 +389,11 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         check_is_fitted(self, ["thresholds_", "_calibration"])
         slope, thresholds = self._calibration
         return class_probabilities(get_link("logit"), slope * self._latent(X), thresholds)
+
+    def calibration(self) -> Calibration | None:
+        """Slope and thresholds of probabilities given the score; None without `probability`."""
+        check_is_fitted(self)
+        return getattr(self, "_calibration", None)
 
 
 class _Printer:

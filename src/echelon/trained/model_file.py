@@ -4,7 +4,7 @@
 ``arrays.npz``, where there is one, the same as plain arrays (`echelon.trained.array_model`), and
 ``checksums.json`` the SHA-256 of the others. The checksums find damage and careless changes; they
 do not say who wrote the file. What keeps a file from running code of its own is that only listed
-types are built from it, see `echelon.trained.trust`.
+types are built from it, by names that outlive the modules they are in, see `echelon.trained.trust`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ import hashlib
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._utils.extras import require_extra
 from .._utils.files import write_whole
-from .trust import is_trusted
+from .trust import UnknownTypeError, find_types, is_trusted, name_types
 
 KIND = "echelon model"
-VERSION = 1
+VERSION = 2
 CARD, ESTIMATORS, CHECKSUMS = "card.json", "model.skops", "checksums.json"
 ARRAYS = "arrays.npz"
+_SCHEMA = "schema.json"  # of skops, inside the estimators
 
 # What an archive may grow to while it is read: a file that claims more is a trap.
 _MOST_GROWTH = 100
@@ -53,7 +55,7 @@ def write_model_file(
         CARD: json.dumps(
             {"kind": KIND, "format": VERSION, **card}, indent=2, ensure_ascii=False, allow_nan=False
         ).encode("utf-8"),
-        ESTIMATORS: _dump(estimators),
+        ESTIMATORS: dump_estimators(estimators),
         **({} if arrays is None else {ARRAYS: arrays}),
     }
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
@@ -65,21 +67,52 @@ def write_model_file(
     write_whole(path, buffer.getvalue())
 
 
-def _dump(estimators: Any) -> bytes:
+def dump_estimators(estimators: Any) -> bytes:
+    """Estimators as bytes, with the types of this package by their stable names."""
     require_extra("Model files need", "cli", "skops")
     import skops.io
 
-    packed = skops.io.dumps(estimators, compression=zipfile.ZIP_DEFLATED, compresslevel=6)
-    foreign = [name for name in skops.io.get_untrusted_types(data=packed) if not is_trusted(name)]
-    if foreign:
+    packed = skops.io.dumps(estimators)
+    try:
+        _checked_types(packed)
+    except UnknownTypeError as unknown:
         raise ModelFileError(
-            f"The model cannot be saved, because it holds {foreign[0]}, a type that would not be "
+            f"The model cannot be saved, because it holds {unknown}, a type that would not be "
             "loaded again."
-        )
-    if _too_large(packed):
-        # So many equal numbers that the archive would look like a trap.
-        packed = skops.io.dumps(estimators)
-    return packed
+        ) from None
+    compressed = _with_schema(packed, name_types, zipfile.ZIP_DEFLATED)
+    # So many equal numbers that the archive would look like a trap are left as they are.
+    return _with_schema(packed, name_types) if _too_large(compressed) else compressed
+
+
+def _checked_types(packed: bytes) -> list[str]:
+    """The types in a dump that skops does not know, if all are what models here are made of."""
+    import skops.io
+
+    types: list[str] = skops.io.get_untrusted_types(data=packed)
+    for name in types:
+        if not is_trusted(name):
+            raise UnknownTypeError(name)
+    return types
+
+
+def _with_schema(
+    packed: bytes, change: Callable[[Any], None], compression: int = zipfile.ZIP_STORED
+) -> bytes:
+    """A dump of skops whose schema, which names the types, was changed in place."""
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(packed)) as old,
+        zipfile.ZipFile(buffer, "w", compression, compresslevel=6) as new,
+    ):
+        for entry in old.infolist():
+            content = old.read(entry)
+            if entry.filename == _SCHEMA:
+                schema = json.loads(content)
+                change(schema)
+                content = json.dumps(schema).encode("utf-8")
+            new.writestr(entry.filename, content)
+    return buffer.getvalue()
 
 
 def read_model_file(path: Path) -> Content:
@@ -172,6 +205,11 @@ def _check_kind(path: Path, card: dict[str, Any]) -> None:
             f"{path} has the format {version}, which is newer than this echelon's {VERSION}; "
             "update echelon to load it."
         )
+    if version < VERSION:
+        raise ModelFileError(
+            f"{path} has the format {version} of an earlier echelon, which this one cannot read; "
+            "train the model again and save it."
+        )
 
 
 def load_estimators(path: Path, packed: bytes) -> Any:
@@ -185,16 +223,15 @@ def load_estimators(path: Path, packed: bytes) -> Any:
                 f"{path} is refused, because its estimators would grow to more than "
                 f"{_MOST_GROWTH} times its size when read."
             )
-        types = skops.io.get_untrusted_types(data=packed)
-        foreign = [name for name in types if not is_trusted(name)]
-        if foreign:
-            raise ModelFileError(
-                f"{path} is refused, because it holds {foreign[0]}, a type that no model of "
-                "echelon is made of."
-            )
-        return skops.io.loads(packed, trusted=types)
+        packed = _with_schema(packed, find_types)
+        return skops.io.loads(packed, trusted=_checked_types(packed))
     except ModelFileError:
         raise
+    except UnknownTypeError as unknown:
+        raise ModelFileError(
+            f"{path} is refused, because it holds {unknown}, a type that no model of echelon is "
+            "made of."
+        ) from None
     except Exception as error:
         # The bytes are whatever a stranger wrote, and skops says in many ways that they are wrong.
         reason = " ".join(str(error).split()) or type(error).__name__

@@ -1,56 +1,80 @@
-"""The types that a model file may hold besides those that skops trusts anyway.
+"""The types that a model file may hold, and the names that it gives to those of this package.
 
-Loading builds an object of a listed type and sets its attributes; none of these runs what it is
-given. Functions are not listed, so no file can name one to be called. The numbers inside are not
-checked: a file that someone made up can give wrong predictions or crash a native loop, as can any
-model file, but it cannot run code.
+A file names a type of this package by a stable name, such as "echelon.rules.RuleEnsemble", which
+stays when the class moves to another module: then its line in `OWN_TYPES` changes and every file is
+still read. Types of other packages are named by their modules, as skops does.
+
+Only listed types are ever built from a file. Loading makes an object of such a type and sets its
+attributes; none of these runs what it is given. Functions are not listed, so no file can name one
+to be called. The numbers inside are not checked: a file that someone made up can give wrong
+predictions or crash a native loop, as can any model file, but it cannot run code.
 """
 
 from __future__ import annotations
 
-_OWN = {
-    "gaussian_process.objective": ["Hyperparameters"],
-    "rules.columns": ["InputColumns"],
-    "rules.ensemble": ["Levels", "RuleEnsemble"],
-    "rules.names": ["Naming"],
-    "ensemble.bagging": ["OrdinalBagging"],
-    "ensemble.adaboost_or": ["AdaBoostOR"],
-    "meta.calibration": ["OrdinalCalibrator"],
-    "meta.conformal": ["ConformalOrdinal"],
-    "gaussian_process.gpor": ["GPOR"],
-    "gaussian_process.kernels": ["LinearARD", "PearsonKernel"],
-    "gaussian_process.imputation": ["LowRankImputer"],
-    "kernels.functions": ["Gaussian", "Linear", "Pearson", "Polynomial", "Precomputed", "Sigmoid"],
-    "linear.proportional_odds": ["ProportionalOdds"],
-    "ranking.linear_rank_svm": ["LinearRankSVM"],
-    "ranking.linear_rankers": ["MarginLPRanker", "RankPerceptron"],
-    "linear.linear_svor": ["LinearSVOR"],
-    "meta.reduction": ["OrdinalReduction", "RoundedRegressor"],
-    "ranking.online_rank_svm": ["OnlineRankSVM"],
-    "ensemble.orboost": ["ORBoost"],
-    "ordinal.likelihoods": ["CLogLog", "Cauchit", "LogLog", "Logit", "Probit"],
-    "linear.prank": ["PRank"],
-    "ranking.preference": ["PreferenceRanker"],
-    "ranking.rank_boost": ["RankBoost"],
-    "ranking.rank_svm": ["RankSVM"],
-    "rules.rank_rules": ["RankRules"],
-    "solvers.linear.calibration": ["Calibration"],
-    "solvers.gp.prediction": ["DensePredictor", "SparsePredictor"],
-    "solvers.ranking.online_rank_svm": ["DescentState"],
-    "solvers.boosting.ordinal_tree": ["OrdinalTree"],
-    "solvers.linear.prank": ["PerceptronState"],
-    "solvers.ranking.rank_boost_stumps": ["RankStump", "StepTable"],
-    "solvers.ranking.rank_perceptron": ["PairPerceptron"],
-    "solvers.rules.bodies": ["Interval", "Membership"],
-    "solvers.rules.tables": ["RuleTable"],
-    "solvers.boosting.stump_tables": ["FeatureTable"],
-    "solvers.boosting.stumps": ["Stump"],
-    "solvers.boosting.weak_linear": ["LinearMember"],
-    "solvers.boosting.weak_stumps": ["StumpMember"],
-    "tree.stump": ["ORStump"],
-    "svm.svor": ["SVOR"],
-    "meta.thresholded": ["ThresholdedRanker"],
-    "tree.tree": ["ORTree"],
+from collections.abc import Iterator
+from typing import Any
+
+#: where the class of each stable name is now; a name in use is never given to another class
+OWN_TYPES: dict[str, str] = {
+    "echelon.AdaBoostOR": "echelon.ensemble.adaboost_or.AdaBoostOR",
+    "echelon.ConformalOrdinal": "echelon.meta.conformal.ConformalOrdinal",
+    "echelon.GPOR": "echelon.gaussian_process.gpor.GPOR",
+    "echelon.LinearARD": "echelon.gaussian_process.kernels.LinearARD",
+    "echelon.LinearRankSVM": "echelon.ranking.linear_rank_svm.LinearRankSVM",
+    "echelon.LinearSVOR": "echelon.linear.linear_svor.LinearSVOR",
+    "echelon.LowRankImputer": "echelon.gaussian_process.imputation.LowRankImputer",
+    "echelon.MarginLPRanker": "echelon.ranking.linear_rankers.MarginLPRanker",
+    "echelon.ORBoost": "echelon.ensemble.orboost.ORBoost",
+    "echelon.ORStump": "echelon.tree.stump.ORStump",
+    "echelon.ORTree": "echelon.tree.tree.ORTree",
+    "echelon.OnlineRankSVM": "echelon.ranking.online_rank_svm.OnlineRankSVM",
+    "echelon.OrdinalBagging": "echelon.ensemble.bagging.OrdinalBagging",
+    "echelon.OrdinalCalibrator": "echelon.meta.calibration.OrdinalCalibrator",
+    "echelon.OrdinalReduction": "echelon.meta.reduction.OrdinalReduction",
+    "echelon.PRank": "echelon.linear.prank.PRank",
+    "echelon.PearsonKernel": "echelon.gaussian_process.kernels.PearsonKernel",
+    "echelon.PreferenceRanker": "echelon.ranking.preference.PreferenceRanker",
+    "echelon.ProportionalOdds": "echelon.linear.proportional_odds.ProportionalOdds",
+    "echelon.RankBoost": "echelon.ranking.rank_boost.RankBoost",
+    "echelon.RankPerceptron": "echelon.ranking.linear_rankers.RankPerceptron",
+    "echelon.RankRules": "echelon.rules.rank_rules.RankRules",
+    "echelon.RankSVM": "echelon.ranking.rank_svm.RankSVM",
+    "echelon.RoundedRegressor": "echelon.meta.reduction.RoundedRegressor",
+    "echelon.SVOR": "echelon.svm.svor.SVOR",
+    "echelon.ThresholdedRanker": "echelon.meta.thresholded.ThresholdedRanker",
+    "echelon.ensemble.FeatureTable": "echelon.solvers.boosting.stump_tables.FeatureTable",
+    "echelon.ensemble.LinearMember": "echelon.solvers.boosting.weak_linear.LinearMember",
+    "echelon.ensemble.StumpMember": "echelon.solvers.boosting.weak_stumps.StumpMember",
+    "echelon.gp.DensePredictor": "echelon.solvers.gp.prediction.DensePredictor",
+    "echelon.gp.Hyperparameters": "echelon.gaussian_process.objective.Hyperparameters",
+    "echelon.gp.SparsePredictor": "echelon.solvers.gp.prediction.SparsePredictor",
+    "echelon.kernels.Gaussian": "echelon.kernels.functions.Gaussian",
+    "echelon.kernels.Linear": "echelon.kernels.functions.Linear",
+    "echelon.kernels.Pearson": "echelon.kernels.functions.Pearson",
+    "echelon.kernels.Polynomial": "echelon.kernels.functions.Polynomial",
+    "echelon.kernels.Precomputed": "echelon.kernels.functions.Precomputed",
+    "echelon.kernels.Sigmoid": "echelon.kernels.functions.Sigmoid",
+    "echelon.linear.Calibration": "echelon.solvers.linear.calibration.Calibration",
+    "echelon.linear.PerceptronState": "echelon.solvers.linear.prank.PerceptronState",
+    "echelon.ordinal.CLogLog": "echelon.ordinal.likelihoods.CLogLog",
+    "echelon.ordinal.Cauchit": "echelon.ordinal.likelihoods.Cauchit",
+    "echelon.ordinal.LogLog": "echelon.ordinal.likelihoods.LogLog",
+    "echelon.ordinal.Logit": "echelon.ordinal.likelihoods.Logit",
+    "echelon.ordinal.Probit": "echelon.ordinal.likelihoods.Probit",
+    "echelon.ranking.DescentState": "echelon.solvers.ranking.online_rank_svm.DescentState",
+    "echelon.ranking.PairPerceptron": "echelon.solvers.ranking.rank_perceptron.PairPerceptron",
+    "echelon.ranking.RankStump": "echelon.solvers.ranking.rank_boost_stumps.RankStump",
+    "echelon.ranking.StepTable": "echelon.solvers.ranking.rank_boost_stumps.StepTable",
+    "echelon.rules.InputColumns": "echelon.rules.columns.InputColumns",
+    "echelon.rules.Interval": "echelon.solvers.rules.bodies.Interval",
+    "echelon.rules.Levels": "echelon.rules.ensemble.Levels",
+    "echelon.rules.Membership": "echelon.solvers.rules.bodies.Membership",
+    "echelon.rules.Naming": "echelon.rules.names.Naming",
+    "echelon.rules.RuleEnsemble": "echelon.rules.ensemble.RuleEnsemble",
+    "echelon.rules.RuleTable": "echelon.solvers.rules.tables.RuleTable",
+    "echelon.tree.OrdinalTree": "echelon.solvers.boosting.ordinal_tree.OrdinalTree",
+    "echelon.tree.Stump": "echelon.solvers.boosting.stumps.Stump",
 }
 
 _FOREIGN = {
@@ -75,14 +99,51 @@ _FOREIGN = {
     "sklearn.tree._tree": ["Tree"],
 }
 
-
-def _names(types: dict[str, list[str]], prefix: str = "") -> set[str]:
-    return {f"{prefix}{module}.{name}" for module, names in types.items() for name in names}
-
-
-TRUSTED = frozenset(_names(_OWN, "echelon.") | _names(_FOREIGN))
+_FOREIGN_NAMES = frozenset(
+    f"{module}.{kind}" for module, kinds in _FOREIGN.items() for kind in kinds
+)
+_PACKAGE = "echelon"
 
 
-def is_trusted(name: str) -> bool:
+class UnknownTypeError(LookupError):
+    """A type that no model here is made of; the text is its name."""
+
+
+def is_trusted(path: str) -> bool:
     """Whether a type, by its module and name, is one that models here are made of."""
-    return name in TRUSTED
+    return path in _FOREIGN_NAMES or path in OWN_TYPES.values()
+
+
+def name_types(schema: Any) -> None:
+    """Give the types of this package their stable names, throughout a schema of skops."""
+    stable = {path: name for name, path in OWN_TYPES.items()}
+    for node, path in _typed_nodes(schema):
+        _set_type(node, stable.get(path, path))
+
+
+def find_types(schema: Any) -> None:
+    """Put the present modules in place of stable names, throughout a schema of skops."""
+    for node, name in _typed_nodes(schema):
+        if name.partition(".")[0] != _PACKAGE:
+            continue
+        if name not in OWN_TYPES:
+            raise UnknownTypeError(name)
+        _set_type(node, OWN_TYPES[name])
+
+
+def _typed_nodes(schema: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Every part of a schema that names a type, and that name."""
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += part.values()
+            module, kind = part.get("__module__"), part.get("__class__")
+            if isinstance(module, str) and isinstance(kind, str):
+                yield part, f"{module}.{kind}"
+        elif isinstance(part, list):
+            waiting += part
+
+
+def _set_type(node: dict[str, Any], name: str) -> None:
+    node["__module__"], _, node["__class__"] = name.rpartition(".")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve
@@ -11,16 +10,6 @@ from scipy.linalg import cho_solve
 from ..._utils.types import Matrix, Vector
 from .evidence import Evidence
 from .prior import DenseFactor, SparseFactor, whiten
-
-
-class Predictor(Protocol):
-    """From covariances with the rows that are kept, (m, n), to moments of n new rows."""
-
-    def mean(self, cross: Matrix) -> Vector:
-        """Posterior mean."""
-
-    def explained(self, cross: Matrix) -> Vector:
-        """How much the data take from the prior variance."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +44,10 @@ class SparsePredictor:
     def explained(self, cross: Matrix) -> Vector:
         """How much the data take from the prior variance."""
         return np.asarray(np.einsum("ij,ij->j", cross, self.response @ cross))
+
+
+#: from covariances with the rows that are kept, (m, n), to moments of n new rows
+Predictor = DensePredictor | SparsePredictor
 
 
 def make_predictor(evidence: Evidence) -> Predictor:

@@ -1,16 +1,33 @@
-"""From latent scores to margins, labels and class probabilities, as the models have it."""
+"""From latent scores to margins, labels and class probabilities, as the models have it.
+
+Functions that links need and onnxruntime lacks in double precision are polynomials on short
+intervals, evaluated by Horner's rule.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.polynomial import chebyshev
+from scipy.special import erfcx
 
 from .._utils.types import Matrix, Vector
-from ..ordinal.reduction import _RIDGE, _VOTE_ROUNDING
-from ._functions import arctangent, normal_cdf
-from ._graph import Value, in_double
+from ..ordinal.reduction import UNTILTING_RIDGE, VOTE_ROUNDING
+from ..solvers.linear.calibration import Calibration
+from .graph import Value, in_double
+
+# Of the map from [0, ∞) to [−1, 1] that makes e^{a²}·erfc(a) nearly a polynomial.
+_CENTRE = 3.75
+_DEGREE_ERFCX = 28
+_DEGREE_ATAN = 16
+# tan(π/8): where |z| ≤ 1 has half the angle.
+_WIDTH = np.tan(np.pi / 8.0)
+# Beyond this the normal tail is zero in double precision.
+_FAR = 38.6
 
 
 @dataclass(frozen=True)
@@ -34,10 +51,14 @@ def margins_of(latent: Value, thresholds: Vector) -> Value:
 
 
 def threshold_model(
-    latent: Value, thresholds: Vector, probabilities: Value | None = None
+    latent: Value, thresholds: Vector, calibration: Calibration | None = None
 ) -> Ordinal:
-    """A score, its thresholds, and the label by the margins."""
+    """A score, its thresholds, the label by the margins, and probabilities by a logistic model."""
     margins = margins_of(latent, thresholds)
+    probabilities = None
+    if calibration is not None:
+        scaled = latent * float(calibration.slope)
+        probabilities = link_probabilities("logit", scaled, calibration.thresholds)
     return Ordinal(decode(margins), margins, latent, probabilities)
 
 
@@ -85,7 +106,7 @@ def untilted_probabilities(above: Value, weights: Matrix) -> Value:
     equations = (sides - above.upright(2)) * scaled
     graph = above.graph
     turned = in_double(graph.op("Transpose", equations, perm=[0, 2, 1]))
-    system = turned @ equations + _RIDGE * np.eye(K)
+    system = turned @ equations + UNTILTING_RIDGE * np.eye(K)
     solved = (system.take(np.array([0]), axis=2)) * 0.0 + 1.0
     for k in range(K):
         rest = (np.arange(K) != k).astype(np.float64)[:, None]
@@ -144,8 +165,65 @@ def running_minimum(values: Value, width: int) -> Value:
 def vote_margins(above: Value, total: float) -> Value:
     """Margins by the weight of the votes above; a tie, also up to rounding, counts as above."""
     margins = 2.0 * (above / total) - 1.0
-    tied = margins.apply("Abs") <= _VOTE_ROUNDING
+    tied = margins.apply("Abs") <= VOTE_ROUNDING
     return tied.where(np.finfo(np.float64).tiny, margins)
+
+
+@cache
+def _erfcx_polynomial() -> Vector:
+    def mapped(t: Any) -> Any:
+        with np.errstate(divide="ignore"):
+            a = _CENTRE * (1.0 + t) / (1.0 - t)
+        # At infinity a·erfcx(a) is 1/√π; (a + c)·erfcx(a) is smooth on all of [−1, 1].
+        return np.where(t < 1.0, (np.minimum(a, 1e8) + _CENTRE) * erfcx(np.minimum(a, 1e8)), 0.0)
+
+    return _polynomial(mapped, _DEGREE_ERFCX)
+
+
+@cache
+def _atan_polynomial() -> Vector:
+    def mapped(t: Any) -> Any:
+        root = np.sqrt(np.maximum(0.5 * (t + 1.0), 1e-300)) * _WIDTH
+        return np.arctan(root) / root
+
+    return _polynomial(mapped, _DEGREE_ATAN)
+
+
+def _polynomial(function: Any, degree: int) -> Vector:
+    """By interpolation at Chebyshev's points of [−1, 1]."""
+    return np.asarray(chebyshev.cheb2poly(chebyshev.chebinterpolate(function, degree)))
+
+
+def _horner(coefficients: Vector, t: Value) -> Value:
+    result = t * coefficients[-1] + coefficients[-2]
+    for coefficient in coefficients[-3::-1]:
+        result = result * t + coefficient
+    return result
+
+
+def normal_tail(a: Value) -> Value:
+    """1 − Φ(a) for a ≥ 0, with relative accuracy."""
+    a = a.clip(0.0, _FAR)
+    half = a * np.sqrt(0.5)
+    smooth = _horner(_erfcx_polynomial(), (half - _CENTRE) / (half + _CENTRE)) / (half + _CENTRE)
+    return smooth * (a * a * -0.5).apply("Exp") * 0.5
+
+
+def normal_cdf(z: Value) -> Value:
+    """Φ(z), with relative accuracy in the lower tail."""
+    tail = normal_tail(z.apply("Abs"))
+    return (z < 0.0).where(tail, 1.0 - tail)
+
+
+def arctangent(z: Value) -> Value:
+    """Arc tangent, also of ±∞."""
+    size = z.apply("Abs")
+    inner = size.at_most(1.0 / size.at_least(1e-300))
+    halved = inner / (1.0 + (1.0 + inner * inner).apply("Sqrt"))
+    t = halved * halved * (2.0 / _WIDTH**2) - 1.0
+    angle = 2.0 * halved * _horner(_atan_polynomial(), t)
+    angle = (size > 1.0).where(0.5 * np.pi - angle, angle)
+    return angle * z.apply("Sign")
 
 
 def _cloglog(z: Value) -> Value:

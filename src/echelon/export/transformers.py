@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,19 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from ._columns import MISSING_TEXT, NUMBER, TEXT, Columns, number_positions, text_positions
-from ._graph import Value, in_double
-from ._registry import KINDS, TRANSFORMERS, ExportError, convert_transformer, registered
+from ..ordinal.columns import is_missing
+from .columns import MISSING_TEXT, NUMBER, TEXT, Columns, number_positions, text_positions
+from .converters import (
+    KINDS,
+    TRANSFORMERS,
+    ExportError,
+    convert_transformer,
+    input_kinds,
+    registered,
+)
+from .graph import Value, in_double
 
 _NOTHING = -1
-
-
-def input_kinds(step: Any, width: int) -> list[str]:
-    """Which input columns of a fitted object are texts."""
-    reader = KINDS.get(type(step))
-    return [NUMBER] * width if reader is None else reader(step, width)
 
 
 @registered(TRANSFORMERS, Pipeline)
@@ -85,21 +88,18 @@ def _parts(transformer: Any) -> list[tuple[Any, list[int]]]:
 
 
 def _indices(columns: Any, names: list[str], width: int) -> list[int]:
-    if isinstance(columns, str | int | np.integer):
-        columns = [columns]
     if isinstance(columns, slice):
-        ends = [names.index(end) if isinstance(end, str) else end for end in _ends(columns)]
+        start, stop = (
+            names.index(end) if isinstance(end, str) else end
+            for end in (columns.start, columns.stop)
+        )
         # A slice of names has its last one too.
-        last = ends[1] + 1 if isinstance(columns.stop, str) else ends[1]
-        return list(range(width))[slice(ends[0], last, columns.step)]
-    chosen = list(columns)
+        stop = stop + 1 if isinstance(columns.stop, str) else stop
+        return list(range(width))[slice(start, stop, columns.step)]
+    chosen: list[Any] = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     if chosen and all(isinstance(entry, bool | np.bool_) for entry in chosen):
         return np.flatnonzero(chosen).tolist()
     return [names.index(c) if isinstance(c, str) else int(c) % width for c in chosen]
-
-
-def _ends(columns: slice) -> tuple[Any, Any]:
-    return columns.start, columns.stop
 
 
 def _is_nothing(step: Any) -> bool:
@@ -119,37 +119,25 @@ def function_transformer(transformer: Any, columns: Columns) -> Columns:
     )
 
 
-@registered(TRANSFORMERS, StandardScaler)
-def standard_scaler(transformer: Any, columns: Columns) -> Columns:
-    """Less the mean, over the standard deviation."""
-    return _affine(columns, transformer.mean_, transformer.scale_)
-
-
-@registered(TRANSFORMERS, RobustScaler)
-def robust_scaler(transformer: Any, columns: Columns) -> Columns:
-    """Less the median, over the range of the quartiles."""
-    return _affine(columns, transformer.center_, transformer.scale_)
-
-
-@registered(TRANSFORMERS, MaxAbsScaler)
-def max_abs_scaler(transformer: Any, columns: Columns) -> Columns:
-    """Over the largest size."""
-    return _affine(columns, None, transformer.scale_)
+@registered(TRANSFORMERS, StandardScaler, RobustScaler, MaxAbsScaler)
+def scaler(transformer: Any, columns: Columns) -> Columns:
+    """Less a centre, over a scale."""
+    values = columns.matrix()
+    # StandardScaler keeps a mean also where it does not subtract it.
+    centre = getattr(transformer, "mean_", getattr(transformer, "center_", None))
+    if centre is not None and getattr(transformer, "with_mean", True):
+        values = values - np.asarray(centre)
+    if transformer.scale_ is not None:
+        values = values / np.asarray(transformer.scale_)
+    return Columns.of_matrix(in_double(values), len(columns))
 
 
 @registered(TRANSFORMERS, MinMaxScaler)
-def min_max_scaler(transformer: Any, columns: Columns) -> Columns:
+def min_max_scaler(transformer: MinMaxScaler, columns: Columns) -> Columns:
     """Onto a range."""
     values = columns.matrix() * transformer.scale_ + transformer.min_
     if transformer.clip:
         values = values.clip(*map(float, transformer.feature_range))
-    return Columns.of_matrix(in_double(values), len(columns))
-
-
-def _affine(columns: Columns, centre: Any, scale: Any) -> Columns:
-    values = columns.matrix()
-    values = values if centre is None else values - np.asarray(centre)
-    values = values if scale is None else values / np.asarray(scale)
     return Columns.of_matrix(in_double(values), len(columns))
 
 
@@ -158,11 +146,15 @@ def simple_imputer(transformer: Any, columns: Columns) -> Columns:
     """Missing values replaced; columns without any value at fit left out."""
     if transformer.add_indicator:
         raise ExportError("SimpleImputer with add_indicator=True cannot be exported to ONNX.")
-    _require_plain_missing(transformer.missing_values)
+    if not is_missing(transformer.missing_values):
+        raise ExportError(
+            f"SimpleImputer with missing_values={transformer.missing_values!r} cannot be exported "
+            "to ONNX; only NaN and None can, which are an empty text in columns of texts."
+        )
     statistics = np.asarray(transformer.statistics_)
     if statistics.dtype.kind in "OU":
-        reads = [_filled(columns, j, statistics[j]) for j in range(len(columns))]
-        return Columns(columns.graph, columns.kinds, tuple(lambda v=v: v for v in reads))
+        reads = (cache(partial(_filled, columns, j, s)) for j, s in enumerate(statistics))
+        return Columns(columns.graph, columns.kinds, tuple(reads))
     kept = np.flatnonzero(~np.isnan(statistics))
     columns, statistics = columns.take(kept), statistics[kept]
     values = columns.matrix()
@@ -175,17 +167,6 @@ def _filled(columns: Columns, j: int, value: Any) -> Value:
         return column.is_missing().where(float(value), column)
     missing = text_positions(column, [MISSING_TEXT], 1, 0).equals(np.int64(0))
     return missing.where(np.array([str(value)]), column)
-
-
-def _require_plain_missing(missing: Any) -> None:
-    if missing is None or (isinstance(missing, float) and np.isnan(missing)):
-        return
-    if type(missing).__name__ == "NAType":
-        return
-    raise ExportError(
-        f"SimpleImputer with missing_values={missing!r} cannot be exported to ONNX; only NaN and "
-        "None can, which are an empty text in columns of texts."
-    )
 
 
 @registered(KINDS, SimpleImputer)
@@ -227,8 +208,8 @@ def _category_places(
     column: Value, categories: Sequence[Any], answers: Sequence[int], unknown: int
 ) -> Value:
     """What stands for each row's category, by a list of categories and what stands for them."""
-    missing = [place for c, place in zip(categories, answers, strict=True) if _is_missing(c)]
-    known = [(c, p) for c, p in zip(categories, answers, strict=True) if not _is_missing(c)]
+    missing = [place for c, place in zip(categories, answers, strict=True) if is_missing(c)]
+    known = [(c, p) for c, p in zip(categories, answers, strict=True) if not is_missing(c)]
     table = np.array([place for _, place in known] + [unknown, *missing], dtype=np.int64)
     unseen = len(known)
     gone = len(known) + 1 if missing else unseen
@@ -269,9 +250,3 @@ def encoder_kinds(transformer: Any, width: int) -> list[str]:
 
 def _holds_texts(categories: Sequence[Any]) -> bool:
     return any(isinstance(category, str) for category in categories)
-
-
-def _is_missing(category: Any) -> bool:
-    if category is None or type(category).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(category, float | np.floating) and bool(np.isnan(category))

@@ -1,30 +1,37 @@
 """A graph of ONNX operators, written like arithmetic on arrays.
 
 Numbers are double precision throughout. What onnxruntime lacks in double precision is composed of
-what it has, see `_functions`.
+what it has, see `echelon.export.decoding`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-# The package can be imported without its extra; `to_onnx` says what is missing.
-with suppress(ModuleNotFoundError):
+from .._utils.extras import require_extra
+
+if TYPE_CHECKING:
     import onnx
-    from onnx import helper, numpy_helper
 
 #: the operators used here have had their present form since this version of ONNX
-LEAST_OPSET = 18
+_LEAST_OPSET = 18
 _ML_DOMAIN = "ai.onnx.ml"
 _ML_OPSET = 3
 
-#: numbers of types in the format's enumeration TensorProto.DataType
-_TYPES = {"float64": 11, "float32": 1, "int64": 7, "bool": 9, "text": 8}
+# Numbers of types by ONNX's standard (TensorProto.DataType).
+TYPES = {"float64": 11, "float32": 1, "int64": 7, "bool": 9, "text": 8}
+
+
+def _operator(name: str) -> Callable[[Value, Any], Value]:
+    return lambda left, right: left.graph.op(name, left, right)
+
+
+def _reflected(name: str) -> Callable[[Value, Any], Value]:
+    return lambda right, left: right.graph.op(name, left, right)
 
 
 class Value:
@@ -37,53 +44,16 @@ class Value:
         self.graph = graph
         self.name = name
 
-    def __add__(self, other: Any) -> Value:
-        return self.graph.op("Add", self, other)
-
-    def __radd__(self, other: Any) -> Value:
-        return self.graph.op("Add", other, self)
-
-    def __sub__(self, other: Any) -> Value:
-        return self.graph.op("Sub", self, other)
-
-    def __rsub__(self, other: Any) -> Value:
-        return self.graph.op("Sub", other, self)
-
-    def __mul__(self, other: Any) -> Value:
-        return self.graph.op("Mul", self, other)
-
-    def __rmul__(self, other: Any) -> Value:
-        return self.graph.op("Mul", other, self)
-
-    def __truediv__(self, other: Any) -> Value:
-        return self.graph.op("Div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Value:
-        return self.graph.op("Div", other, self)
+    __add__, __radd__ = _operator("Add"), _reflected("Add")
+    __sub__, __rsub__ = _operator("Sub"), _reflected("Sub")
+    __mul__, __rmul__ = _operator("Mul"), _reflected("Mul")
+    __truediv__, __rtruediv__ = _operator("Div"), _reflected("Div")
+    __matmul__ = _operator("MatMul")
+    __gt__, __lt__, __le__ = _operator("Greater"), _operator("Less"), _operator("LessOrEqual")
+    __or__ = _operator("Or")
 
     def __neg__(self) -> Value:
         return self.graph.op("Neg", self)
-
-    def __matmul__(self, other: Any) -> Value:
-        return self.graph.op("MatMul", self, other)
-
-    def __gt__(self, other: Any) -> Value:
-        return self.graph.op("Greater", self, other)
-
-    def __lt__(self, other: Any) -> Value:
-        return self.graph.op("Less", self, other)
-
-    def __le__(self, other: Any) -> Value:
-        return self.graph.op("LessOrEqual", self, other)
-
-    def __and__(self, other: Any) -> Value:
-        return self.graph.op("And", self, other)
-
-    def __or__(self, other: Any) -> Value:
-        return self.graph.op("Or", self, other)
-
-    def __invert__(self) -> Value:
-        return self.graph.op("Not", self)
 
     def equals(self, other: Any) -> Value:
         """Where both are equal."""
@@ -99,7 +69,7 @@ class Value:
 
     def cast(self, kind: str) -> Value:
         """The same numbers as another type."""
-        return self.graph.op("Cast", self, to=_TYPES[kind])
+        return self.graph.op("Cast", self, to=TYPES[kind])
 
     def is_missing(self) -> Value:
         """Where numbers are NaN."""
@@ -151,28 +121,47 @@ class Graph:
 
     Parameters
     ----------
-    opset : int
-        Version of ONNX's operators.
+    opset : int, optional
+        Version of ONNX's operators, the oldest that has them by default.
     """
 
-    def __init__(self, opset: int) -> None:
-        self._opset = opset
-        self._nodes: list[Any] = []
-        self._constants: dict[tuple[Any, ...], Any] = {}
-        self._inputs: list[Any] = []
-        self._outputs: list[Any] = []
+    def __init__(self, opset: int | None = None) -> None:
+        require_extra("to_onnx needs", "onnx", "onnx")
+        import onnx
+
+        self._onnx = onnx
+        self._opset = self._checked_opset(opset)
+        self._nodes: list[onnx.NodeProto] = []
+        self._constants: dict[tuple[Any, ...], onnx.TensorProto] = {}
+        self._inputs: list[onnx.ValueInfoProto] = []
+        self._outputs: list[onnx.ValueInfoProto] = []
         self._domains: set[str] = set()
+
+    def _checked_opset(self, target: int | None) -> int:
+        newest = self._onnx.defs.onnx_opset_version()
+        if target is None:
+            return _LEAST_OPSET
+        if isinstance(target, bool) or not _LEAST_OPSET <= target <= newest:
+            raise ValueError(
+                f"target_opset must be an integer from {_LEAST_OPSET} to {newest}, the newest that "
+                f"the installed onnx knows; found {target!r}."
+            )
+        return int(target)
+
+    def _info(self, name: str, kind: str, width: int | None) -> onnx.ValueInfoProto:
+        shape: list[str | int | None] = ["rows"] if width is None else ["rows", width]
+        return self._onnx.helper.make_tensor_value_info(name, TYPES[kind], shape)
 
     def input(self, name: str, kind: str, width: int) -> Value:
         """An input of so many columns and any number of rows."""
-        self._inputs.append(helper.make_tensor_value_info(name, _TYPES[kind], ["rows", width]))
+        self._inputs.append(self._info(name, kind, width))
         return Value(self, name)
 
     def output(self, name: str, value: Value, kind: str, width: int | None) -> None:
         """An output of so many columns, or a vector."""
-        shape = ["rows"] if width is None else ["rows", width]
-        self._nodes.append(helper.make_node("Identity", [value.name], [name], name=f"give_{name}"))
-        self._outputs.append(helper.make_tensor_value_info(name, _TYPES[kind], shape))
+        make_node = self._onnx.helper.make_node
+        self._nodes.append(make_node("Identity", [value.name], [name], name=f"give_{name}"))
+        self._outputs.append(self._info(name, kind, width))
 
     def op(self, name: str, *inputs: Any, domain: str = "", **attributes: Any) -> Value:
         """What one operator gives. Inputs are values, or numbers and arrays as constants."""
@@ -184,7 +173,7 @@ class Graph:
             self._domains.add(domain)
         # Runtimes join nodes and name the result after them, so each needs a name of its own.
         self._nodes.append(
-            helper.make_node(
+            self._onnx.helper.make_node(
                 name, names, [result], name=f"{name}_{result}", domain=domain, **attributes
             )
         )
@@ -207,20 +196,20 @@ class Graph:
             key = (values.tobytes(), values.shape, kind.str)
         if key not in self._constants:
             name = f"c{len(self._constants)}"
-            self._constants[key] = numpy_helper.from_array(values, name)
+            self._constants[key] = self._onnx.numpy_helper.from_array(values, name)
         return Value(self, self._constants[key].name)
 
-    @staticmethod
-    def tensor(array: npt.NDArray[Any]) -> Any:
+    def tensor(self, array: npt.NDArray[Any]) -> onnx.TensorProto:
         """An array as an attribute of an operator takes it."""
-        return numpy_helper.from_array(array)
+        return self._onnx.numpy_helper.from_array(array)
 
     def concat(self, values: Sequence[Value], axis: int = 1) -> Value:
         """Values side by side."""
         return values[0] if len(values) == 1 else self.op("Concat", *values, axis=axis)
 
-    def model(self, name: str, text: str) -> Any:
-        """The whole as a checked ``ModelProto``."""
+    def model(self, name: str, text: str) -> onnx.ModelProto:
+        """The whole as a checked model."""
+        helper = self._onnx.helper
         graph = helper.make_graph(
             self._nodes,
             name,
@@ -237,7 +226,7 @@ class Graph:
             producer_name="echelon",
             doc_string=text,
         )
-        onnx.checker.check_model(model, full_check=True)
+        self._onnx.checker.check_model(model, full_check=True)
         return model
 
     def _name_of(self, value: Any) -> str:

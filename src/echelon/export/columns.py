@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
 
-from ._graph import Graph, Value
+from .._utils.types import Vector
+from .graph import Graph, Value
 
 NUMBER, TEXT = "number", "text"
 #: what a missing text is in a graph, where texts cannot be absent
@@ -44,7 +45,7 @@ class Columns:
     @classmethod
     def of_matrix(cls, matrix: Value, width: int) -> Columns:
         """The columns of a matrix of numbers."""
-        reads = tuple(_once(lambda j=j: matrix.column(j)) for j in range(width))
+        reads = tuple(cache(partial(matrix.column, j)) for j in range(width))
         return cls(matrix.graph, (NUMBER,) * width, reads, matrix)
 
     @classmethod
@@ -59,8 +60,7 @@ class Columns:
             return as_double(graph.input(name, dtype, 1), dtype)
 
         pairs = zip(names, kinds, strict=True)
-        reads = tuple(_once(lambda n=name, k=kind: read(n, k)) for name, kind in pairs)
-        return cls(graph, tuple(kinds), reads)
+        return cls(graph, tuple(kinds), tuple(cache(partial(read, *pair)) for pair in pairs))
 
     @classmethod
     def joined(cls, graph: Graph, parts: Sequence[Columns]) -> Columns:
@@ -68,7 +68,7 @@ class Columns:
         kinds = tuple(kind for part in parts for kind in part.kinds)
         return cls(graph, kinds, tuple(read for part in parts for read in part.reads))
 
-    def take(self, positions: Sequence[int] | npt.NDArray[Any]) -> Columns:
+    def take(self, positions: Sequence[int] | npt.NDArray[np.intp]) -> Columns:
         """Some columns in another order."""
         chosen = [int(j) for j in positions]
         if chosen == list(range(len(self))):
@@ -118,9 +118,7 @@ def text_positions(column: Value, texts: Sequence[str], unseen: int, missing: in
     )
 
 
-def number_positions(
-    column: Value, numbers: npt.NDArray[np.float64], unseen: int, missing: int
-) -> Value:
+def number_positions(column: Value, numbers: Vector, unseen: int, missing: int) -> Value:
     """The same for numbers, with NaN as the missing one."""
     if not len(numbers):
         found = (column * 0.0).cast("int64") * np.int64(0) + np.int64(unseen)
@@ -131,14 +129,3 @@ def number_positions(
         place = place.max(keep=True)
         found = place.equals(np.int64(0)).where(np.int64(unseen), place - np.int64(1))
     return column.is_missing().where(np.int64(missing), found)
-
-
-def _once(read: Callable[[], Value]) -> Callable[[], Value]:
-    kept: list[Value] = []
-
-    def get() -> Value:
-        if not kept:
-            kept.append(read())
-        return kept[0]
-
-    return get

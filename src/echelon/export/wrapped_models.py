@@ -7,24 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..base.reading import AroundModel, answering_model, layers
-from ..meta.calibration import OrdinalCalibrator
-from ..meta.conformal import ConformalOrdinal
-from ..meta.thresholded import ThresholdedRanker
+from ..meta import ConformalOrdinal, OrdinalCalibrator, ThresholdedRanker
 from ..ordinal.costs import cost_matrix
-from ._columns import Columns
-from ._decoding import (
-    Ordinal,
-    decode,
-    fall_probabilities,
-    least_cost,
-    link_probabilities,
-    margins_of,
-    sigmoid,
-    threshold_model,
-)
-from ._graph import Value
-from ._preparation import input_kinds
-from ._registry import (
+from .columns import Columns
+from .converters import (
     KINDS,
     ORDINAL,
     RANKERS,
@@ -32,8 +18,18 @@ from ._registry import (
     convert_ordinal,
     convert_ranker,
     convert_transformer,
+    input_kinds,
     registered,
 )
+from .decoding import (
+    Ordinal,
+    decode,
+    least_cost,
+    link_probabilities,
+    margins_of,
+    threshold_model,
+)
+from .graph import Value
 
 
 def taken_apart(model: Any) -> tuple[list[Any], Any]:
@@ -64,7 +60,7 @@ def wrapped_kinds(model: Any, width: int) -> list[str]:
     return input_kinds(first_reader(model), width)
 
 
-def _prepared(model: Any, columns: Columns) -> tuple[Any, Columns]:
+def prepared(model: Any, columns: Columns) -> tuple[Any, Columns]:
     """The model at the end, and its inputs."""
     steps, final = taken_apart(model)
     for step in steps:
@@ -73,32 +69,27 @@ def _prepared(model: Any, columns: Columns) -> tuple[Any, Columns]:
 
 
 @registered(ORDINAL, ThresholdedRanker)
-def thresholded_ranker(model: Any, columns: Columns) -> Ordinal:
+def thresholded_ranker(model: ThresholdedRanker, columns: Columns) -> Ordinal:
     """A ranker's score with thresholds."""
-    latent = convert_ranker(*_prepared(model.ranker_, columns))
-    probabilities = None
-    if hasattr(model, "_calibration"):
-        slope, thresholds = model._calibration
-        above = sigmoid(margins_of(latent * float(slope), thresholds))
-        probabilities = fall_probabilities(above, len(model.classes_))
-    return threshold_model(latent, model.thresholds_, probabilities)
+    latent = convert_ranker(*prepared(model.ranker_, columns))
+    return threshold_model(latent, model.thresholds_, model.calibration())
 
 
 @registered(ORDINAL, ConformalOrdinal)
-def conformal(model: Any, columns: Columns) -> Ordinal:
+def conformal(model: ConformalOrdinal, columns: Columns) -> Ordinal:
     """What the model inside predicts; intervals stay in Python."""
-    return convert_ordinal(*_prepared(model.estimator_, columns))
+    return convert_ordinal(*prepared(model.estimator_, columns))
 
 
 @registered(ORDINAL, OrdinalCalibrator)
-def calibrator(model: Any, columns: Columns) -> Ordinal:
+def calibrator(model: OrdinalCalibrator, columns: Columns) -> Ordinal:
     """Probabilities from the score of the model inside."""
     if model.method != "cumulative_link":
         raise ExportError(
             f"OrdinalCalibrator with method={model.method!r} cannot be exported to ONNX; "
             "method='cumulative_link' can."
         )
-    final, columns = _prepared(model.estimator_, columns)
+    final, columns = prepared(model.estimator_, columns)
     if type(final) in RANKERS:
         found, score = None, convert_ranker(final, columns)
     else:
@@ -131,7 +122,9 @@ def _one_score(found: Ordinal, n_classes: int) -> Value:
     return found.margins.graph.concat(filled).sum() / float(n_classes - 1)
 
 
-def _calibrated_margins(model: Any, latent: Value | None, probabilities: Value) -> Value:
+def _calibrated_margins(
+    model: OrdinalCalibrator, latent: Value | None, probabilities: Value
+) -> Value:
     if latent is not None:
         return margins_of(latent, model.thresholds_)
     K = len(model.classes_)

@@ -1,40 +1,45 @@
-"""From a fitted model to an ONNX file."""
+"""From a fitted model to an ONNX model, its inputs, and whether it agrees with the fitted one."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
+import numpy.typing as npt
 from sklearn.compose import ColumnTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
-from .._utils.extras import require_extra
+from .._utils.types import EstimatorLike, LabelArray, MatrixLike
 from ..base.reading import inner_estimator
-from . import _kernel_models, _linear_models, _rule_models, _tree_models  # noqa: F401 - registered
-from ._columns import TEXT, Columns, as_double
-from ._decoding import Ordinal
-from ._graph import LEAST_OPSET, Graph, Value
-from ._preparation import input_kinds
-from ._registry import (
-    RANKERS,
-    ExportError,
-    convert_ordinal,
-    convert_ranker,
-    convert_transformer,
-)
-from ._running import require_agreement
-from ._wrapped_models import first_reader, taken_apart
+from ..ordinal.columns import is_missing
+from . import rule_models, score_models, transformers, tree_models  # noqa: F401 - registered
+from .columns import MISSING_TEXT, TEXT, Columns, as_double
+from .converters import RANKERS, ExportError, convert_ordinal, convert_ranker, input_kinds
+from .decoding import Ordinal
+from .graph import TYPES, Graph, Value
+from .wrapped_models import first_reader, prepared, taken_apart
+
+if TYPE_CHECKING:
+    import onnx
+
+_AGREEMENT = 1e-5
+_METHODS = {
+    "decision": "decision_function",
+    "latent": "predict_latent",
+    "probabilities": "predict_proba",
+}
 
 
 def to_onnx(
-    model: Any,
+    model: EstimatorLike,
     *,
     inputs: str = "auto",
     dtype: str = "float64",
     target_opset: int | None = None,
-    sample: Any = None,
-) -> Any:
+    sample: MatrixLike | None = None,
+) -> onnx.ModelProto:
     """Turn a fitted model, or a pipeline that ends in one, into an ONNX model.
 
     Parameters
@@ -82,17 +87,15 @@ def to_onnx(
     >>> [output.name for output in proto.graph.output]
     ['label', 'decision', 'latent', 'probabilities']
     """
-    require_extra("Exporting needs", "onnx", "onnx")
     require_choice("inputs", inputs, ("auto", "matrix", "columns"))
     require_choice("dtype", dtype, ("float64", "float32"))
     if not hasattr(inner_estimator(model), "predict"):
         raise TypeError(f"model must be a fitted model; found {model!r}.")
     steps, final = taken_apart(model)
     check_is_fitted(final)
-    graph = Graph(_opset(target_opset))
+    graph = Graph(target_opset)
     columns = _read_inputs(graph, steps[0] if steps else final, inputs, dtype)
-    for step in steps:
-        columns = convert_transformer(step, columns)
+    final, columns = prepared(model, columns)
     if type(final) in RANKERS:
         graph.output("score", convert_ranker(final, columns), "float64", None)
     else:
@@ -100,22 +103,8 @@ def to_onnx(
     name = type(final).__name__
     proto = graph.model(name, f"{name}, fitted and exported by Echelon.")
     if sample is not None:
-        require_agreement(proto, model, sample)
+        _require_agreement(proto, model, sample)
     return proto
-
-
-def _opset(target: int | None) -> int:
-    from onnx import defs
-
-    newest = defs.onnx_opset_version()
-    if target is None:
-        return LEAST_OPSET
-    if isinstance(target, bool) or not LEAST_OPSET <= target <= newest:
-        raise ValueError(
-            f"target_opset must be an integer from {LEAST_OPSET} to {newest}, the newest that the "
-            f"installed onnx knows; found {target!r}."
-        )
-    return int(target)
 
 
 def _read_inputs(graph: Graph, outer: Any, inputs: str, dtype: str) -> Columns:
@@ -148,7 +137,7 @@ def _write_outputs(graph: Graph, model: Any, found: Ordinal) -> None:
         graph.output("probabilities", found.probabilities, "float64", K)
 
 
-def _labels(graph: Graph, classes: Any, codes: Value) -> tuple[Value, str]:
+def _labels(graph: Graph, classes: LabelArray, codes: Value) -> tuple[Value, str]:
     if classes.dtype.kind in "iu":
         values, kind = classes.astype(np.int64), "int64"
     elif classes.dtype.kind in "fb":
@@ -161,3 +150,89 @@ def _labels(graph: Graph, classes: Any, codes: Value) -> tuple[Value, str]:
             "numbers, numbers, booleans or texts."
         )
     return graph.constant(values).take(codes, axis=0), kind
+
+
+def onnx_inputs(proto: onnx.ModelProto, X: MatrixLike) -> dict[str, npt.NDArray[Any]]:
+    """Rows of a table as the inputs of an exported model, for ``InferenceSession.run``.
+
+    Parameters
+    ----------
+    proto : onnx.ModelProto
+        What `to_onnx` gave.
+    X : array-like or data frame of shape (n, d)
+        Columns as at ``fit``.
+
+    Returns
+    -------
+    inputs : dict of ndarray
+        By the name of the input, in its type; missing numbers are NaN, missing texts empty.
+
+    Examples
+    --------
+    >>> from echelon import ProportionalOdds
+    >>> from echelon.export import onnx_inputs, to_onnx
+    >>> model = ProportionalOdds(alpha=1.0).fit([[0.0], [1.0], [2.0]], [1, 2, 3])
+    >>> onnx_inputs(to_onnx(model), [[0.5], [1.5]])
+    {'X': array([[0.5],
+           [1.5]])}
+    """
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    inputs = list(proto.graph.input)
+    if len(inputs) == 1 and inputs[0].name == "X" and not _has_column(frame, "X"):
+        values = frame.to_numpy() if isinstance(frame, nw.DataFrame) else np.asarray(X)
+        return {"X": np.ascontiguousarray(values, dtype=_number_type(inputs[0]))}
+    return {one.name: _column(one, frame) for one in inputs}
+
+
+def _has_column(frame: Any, name: str) -> bool:
+    return isinstance(frame, nw.DataFrame) and name in frame.columns
+
+
+def _column(one: onnx.ValueInfoProto, frame: Any) -> npt.NDArray[Any]:
+    if _has_column(frame, one.name):
+        values = frame[one.name].to_list()
+    elif not isinstance(frame, nw.DataFrame) and one.name[1:].isdigit():
+        values = np.asarray(frame, dtype=object)[:, int(one.name[1:])].tolist()
+    else:
+        raise ValueError(f"X must have the column {one.name!r}, which the exported model reads.")
+    if one.type.tensor_type.elem_type == TYPES["text"]:
+        texts = [MISSING_TEXT if is_missing(value) else str(value) for value in values]
+        return np.array(texts, dtype=object)[:, None]
+    numbers = [np.nan if is_missing(value) else value for value in values]
+    return np.array(numbers, dtype=_number_type(one))[:, None]
+
+
+def _number_type(one: onnx.ValueInfoProto) -> type[np.floating]:
+    return np.float32 if one.type.tensor_type.elem_type == TYPES["float32"] else np.float64
+
+
+def _require_agreement(proto: onnx.ModelProto, model: Any, X: MatrixLike) -> None:
+    """Refuse a graph that does not give what the model gives."""
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ImportError(
+            "sample needs onnxruntime to try the exported model; install it or leave sample out."
+        ) from None
+    session = onnxruntime.InferenceSession(
+        proto.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    names = [output.name for output in proto.graph.output]
+    for name, values in zip(names, session.run(None, onnx_inputs(proto, X)), strict=True):
+        # A pipeline or a search has no method for latent scores.
+        method = getattr(model, _METHODS.get(name, "predict"), None)
+        if method is None:
+            continue
+        expected = np.asarray(method(X))
+        if not _agree(expected, np.asarray(values)):
+            raise ExportError(
+                f"The exported model disagrees with the model on {name!r} for some rows of sample."
+            )
+
+
+def _agree(expected: npt.NDArray[Any], found: npt.NDArray[Any]) -> bool:
+    if expected.shape != found.shape:
+        return False
+    if expected.dtype.kind not in "f":
+        return bool((expected.astype(object) == found.astype(object)).all())
+    return bool(np.allclose(found, expected, rtol=_AGREEMENT, atol=_AGREEMENT, equal_nan=True))

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ._columns import Columns
-from ._decoding import Ordinal
-from ._graph import Value
+from .columns import NUMBER, Columns
+from .decoding import Ordinal
+from .graph import Value
 
-OrdinalConverter = Callable[[Any, Columns], Ordinal]
-RankerConverter = Callable[[Any, Columns], Value]
-TransformerConverter = Callable[[Any, Columns], Columns]
-KindReader = Callable[[Any, int], list[str]]
-
-ORDINAL: dict[type, OrdinalConverter] = {}
-RANKERS: dict[type, RankerConverter] = {}
-TRANSFORMERS: dict[type, TransformerConverter] = {}
+ORDINAL: dict[type, Callable[[Any, Columns], Ordinal]] = {}
+RANKERS: dict[type, Callable[[Any, Columns], Value]] = {}
+TRANSFORMERS: dict[type, Callable[[Any, Columns], Columns]] = {}
 #: how an object that reads texts says which of its input columns are texts
-KINDS: dict[type, KindReader] = {}
+KINDS: dict[type, Callable[[Any, int], list[str]]] = {}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -39,12 +34,16 @@ def registered(table: dict[type, Any], *kinds: type) -> Callable[[Function], Fun
 
 def convert_ordinal(model: Any, columns: Columns) -> Ordinal:
     """Operators of a model of ordered labels."""
-    return _find(ORDINAL, model)(model, columns)
+    if type(model) not in ORDINAL:
+        raise unsupported(type(model).__name__)
+    return ORDINAL[type(model)](model, columns)
 
 
 def convert_ranker(model: Any, columns: Columns) -> Value:
     """Operators of a ranker: its scores, (n,)."""
-    return _find(RANKERS, model)(model, columns)
+    if type(model) not in RANKERS:
+        raise unsupported(type(model).__name__)
+    return RANKERS[type(model)](model, columns)
 
 
 def convert_transformer(transformer: Any, columns: Columns) -> Columns:
@@ -59,10 +58,9 @@ def convert_transformer(transformer: Any, columns: Columns) -> Columns:
     )
 
 
-def _find(table: dict[type, Any], model: Any) -> Any:
-    if type(model) in table:
-        return table[type(model)]
-    raise unsupported(type(model).__name__)
+def input_kinds(step: Any, width: int) -> list[str]:
+    """Which input columns of a fitted object are texts."""
+    return KINDS[type(step)](step, width) if type(step) in KINDS else [NUMBER] * width
 
 
 def unsupported(what: str) -> ExportError:

@@ -1,4 +1,4 @@
-"""Kernel machines and Gaussian processes."""
+"""Models of one score: linear, of kernels, and Gaussian processes."""
 
 from __future__ import annotations
 
@@ -10,35 +10,58 @@ from scipy.linalg import solve_triangular
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Product, Sum
 
 from .._utils.types import Matrix
-from ..gaussian_process.gpor import GPOR
-from ..gaussian_process.kernels import LinearARD
+from ..gaussian_process import GPOR, LinearARD
 from ..kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
+from ..linear import LinearSVOR, PRank, ProportionalOdds
 from ..ordinal.costs import cost_matrix
-from ..ranking.rank_svm import RankSVM
-from ..solvers.gp.prediction import DensePredictor
-from ..svm.svor import SVOR
-from ._columns import Columns
-from ._decoding import Ordinal, least_cost, link_probabilities, margins_of, threshold_model
-from ._graph import Value, in_double
-from ._registry import ORDINAL, RANKERS, ExportError, registered
+from ..ordinal.likelihoods import get_link
+from ..ranking import LinearRankSVM, MarginLPRanker, OnlineRankSVM, RankPerceptron, RankSVM
+from ..solvers.gp.prediction import DensePredictor, Predictor
+from ..svm import SVOR
+from .columns import Columns
+from .converters import ORDINAL, RANKERS, ExportError, registered
+from .decoding import Ordinal, least_cost, link_probabilities, margins_of, threshold_model
+from .graph import Value, in_double
 
 _KERNELS = "linear, polynomial, Gaussian, sigmoid and precomputed ones"
 _GP_KERNELS = "RBF, ConstantKernel and LinearARD, their sums and products"
 
 
+@registered(ORDINAL, ProportionalOdds)
+def proportional_odds(model: ProportionalOdds, columns: Columns) -> Ordinal:
+    """A cumulative link model; the label is the one of least expected cost."""
+    latent = linear_score(model, columns)
+    probabilities = link_probabilities(model.link, latent, model.thresholds_)
+    cost = cost_matrix(model.cost, len(model.classes_))
+    return Ordinal(
+        least_cost(probabilities, cost),
+        margins_of(latent, model.thresholds_ - get_link(model.link).median),
+        latent,
+        probabilities,
+    )
+
+
+@registered(ORDINAL, LinearSVOR, PRank)
+def linear_thresholds(model: LinearSVOR | PRank, columns: Columns) -> Ordinal:
+    """A linear score with thresholds."""
+    return threshold_model(linear_score(model, columns), model.thresholds_)
+
+
+@registered(RANKERS, LinearRankSVM, RankPerceptron, MarginLPRanker, OnlineRankSVM)
+def linear_score(model: Any, columns: Columns) -> Value:
+    """x·coef."""
+    return (columns.matrix() @ np.asarray(model.coef_)[:, None]).flat()
+
+
 @registered(ORDINAL, SVOR)
-def support_vectors(model: Any, columns: Columns) -> Ordinal:
+def support_vectors(model: SVOR, columns: Columns) -> Ordinal:
     """A kernel machine with thresholds, and probabilities where it has them."""
     latent = kernel_score(model, columns)
-    probabilities = None
-    if model.probability:
-        slope, thresholds = model._calibration
-        probabilities = link_probabilities("logit", latent * float(slope), thresholds)
-    return threshold_model(latent, model.thresholds_, probabilities)
+    return threshold_model(latent, model.thresholds_, model.calibration())
 
 
 @registered(RANKERS, RankSVM)
-def kernel_score(model: Any, columns: Columns) -> Value:
+def kernel_score(model: SVOR | RankSVM, columns: Columns) -> Value:
     """Σ β·k(x, ·) over the support rows."""
     X = columns.matrix()
     coef = np.asarray(model.dual_coef_, dtype=np.float64)[:, None]
@@ -82,17 +105,15 @@ def _power(base: Value, exponent: int) -> Value:
 
 
 @registered(ORDINAL, GPOR)
-def gaussian_process(model: Any, columns: Columns) -> Ordinal:
+def gaussian_process(model: GPOR, columns: Columns) -> Ordinal:
     """Posterior moments of the latent value, and the label of least expected cost."""
-    if model._link.name != "probit":
+    rows, predictor, link = model.posterior()
+    if link.name != "probit":
         raise ExportError(
-            f"GPOR with likelihood={model._link.name!r} cannot be exported to ONNX, which would "
-            "need an integral for every row; likelihood='probit' can."
+            f"GPOR with likelihood={link.name!r} cannot be exported to ONNX, which would need an "
+            "integral for every row; likelihood='probit' can."
         )
-    X = columns.matrix()
-    kept = np.asarray(getattr(model, "inducing_points_", model.X_train_))
-    cross, own = _covariances(model.kernel_, X, kept)
-    predictor = model._predictor
+    cross, own = _covariances(model.kernel_, columns.matrix(), np.asarray(rows))
     latent = (cross @ np.asarray(predictor.a)[:, None]).flat()
     left = own - _explained(predictor, cross)
     scale = (left.clip(0.0) + float(model.noise_) ** 2).apply("Sqrt")
@@ -102,7 +123,7 @@ def gaussian_process(model: Any, columns: Columns) -> Ordinal:
     return Ordinal(least_cost(probabilities, cost), margins, latent, probabilities)
 
 
-def _explained(predictor: Any, cross: Value) -> Value:
+def _explained(predictor: Predictor, cross: Value) -> Value:
     if isinstance(predictor, DensePredictor):
         whitened = solve_triangular(predictor.lower, np.diag(predictor.root), lower=True)
         half = cross @ whitened.T

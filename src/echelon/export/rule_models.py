@@ -5,64 +5,64 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..ordinal.thresholds import level_of_threshold
-from ..rules.rank_rules import RankRules
-from ._columns import NUMBER, TEXT, Columns, number_positions, text_positions
-from ._decoding import (
+from ..rules import RankRules
+from ..rules.columns import InputColumns
+from ..rules.ensemble import Levels, RuleEnsemble
+from .columns import NUMBER, TEXT, Columns, number_positions, text_positions
+from .converters import KINDS, ORDINAL, ExportError, registered
+from .decoding import (
     Ordinal,
     decode,
     fall_probabilities,
     margins_of,
     monotone_exceedance,
     sigmoid,
+    threshold_model,
 )
-from ._forests import rule_coverage
-from ._graph import Value
-from ._registry import KINDS, ORDINAL, ExportError, registered
+from .graph import Value
+from .tree_ensembles import rule_coverage
 
 _MISSING = -1
 
 
 @registered(ORDINAL, RankRules)
-def rules(model: Any, columns: Columns) -> Ordinal:
+def rules(model: RankRules, columns: Columns) -> Ordinal:
     """Sums of responses, with thresholds; or one sum for every threshold."""
-    X, K = _positions(model, columns), len(model.classes_)
-    scores = [_score(part, X, len(columns)) for part in model._ensembles]
-    if model._levels.joint:
-        latent = scores[0]
-        margins = margins_of(latent, model.thresholds_)
+    parts = model.rule_model()
+    X, K = _positions(parts.columns, columns), len(model.classes_)
+    scores = [_score(part, X, len(columns)) for part in parts.ensembles]
+    calibration = model.calibration()
+    if calibration is not None:
+        return threshold_model(scores[0], model.thresholds_, calibration)
+    if parts.levels.joint:
+        margins = margins_of(scores[0], model.thresholds_)
     else:
-        latent = None
-        parts = zip(scores, model._ensembles, strict=True)
-        found = [margins_of(score, part.thresholds) for score, part in parts]
-        margins = _whole_scale(model._levels, columns.graph.concat(found))
-    if model._calibration is None:
-        above = sigmoid(2.0 * margins)
-    else:
-        slope, thresholds = model._calibration
-        above = sigmoid(margins_of(scores[0] * float(slope), thresholds))
-    return Ordinal(decode(margins), margins, latent, fall_probabilities(above, K))
+        pairs = zip(scores, parts.ensembles, strict=True)
+        found = [margins_of(score, part.thresholds) for score, part in pairs]
+        margins = _whole_scale(parts.levels, columns.graph.concat(found))
+    probabilities = fall_probabilities(sigmoid(2.0 * margins), K)
+    latent = scores[0] if parts.levels.joint else None
+    return Ordinal(decode(margins), margins, latent, probabilities)
 
 
 @registered(KINDS, RankRules)
-def rule_inputs(model: Any, width: int) -> list[str]:
+def rule_inputs(model: RankRules, width: int) -> list[str]:
     """Columns of categories that are texts."""
-    known = model._columns.categories
-    return [TEXT if known[j] and _is_text(known[j]) else NUMBER for j in range(width)]
+    known = model.rule_model().columns.categories[:width]
+    return [TEXT if categories and _is_text(categories) else NUMBER for categories in known]
 
 
-def _score(ensemble: Any, X: Value, width: int) -> Value:
+def _score(ensemble: RuleEnsemble, X: Value, width: int) -> Value:
     if not ensemble.bodies:
         return X.column(0).is_missing().cast("float64").flat() * 0.0
     covered = rule_coverage(X.graph, X, width, ensemble.bodies)
     return (covered @ ensemble.responses[:, None]).flat()
 
 
-def _positions(model: Any, columns: Columns) -> Value:
+def _positions(known: InputColumns, columns: Columns) -> Value:
     """Inputs as numbers, categories as their positions."""
-    known = model._columns
     if all(categories is None for categories in known.categories):
         return columns.matrix()
     read = []
@@ -85,15 +85,14 @@ def _places(column: Value, categories: tuple[Any, ...], unseen: int, name: str) 
             f"Column {name} holds categories that are neither texts nor numbers, which ONNX does "
             "not have; turn them into texts before fit."
         )
-    numbers: npt.NDArray[np.float64] = np.array([float(c) for c in categories])
-    return number_positions(column, numbers, unseen, _MISSING)
+    return number_positions(column, np.array([float(c) for c in categories]), unseen, _MISSING)
 
 
 def _is_text(categories: tuple[Any, ...]) -> bool:
     return all(isinstance(category, str) for category in categories)
 
 
-def _whole_scale(levels: Any, found: Value) -> Value:
+def _whole_scale(levels: Levels, found: Value) -> Value:
     """Margins of separate thresholds made to fall, for all levels of the scale."""
     K, n_found = levels.n_classes, len(levels.observed) - 1
     above = monotone_exceedance(sigmoid(2.0 * found), n_found)
