@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from .trained import ModelFileError, TrainedModel, load_model, train
     from .tree import ORStump, ORTree
 
+    __version__: str
+
 __all__ = [
     "GPOR",
     "SVOR",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -23,6 +22,7 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
+from ..base.estimator import BaseEstimator
 from ..base.folds import folds
 from ..base.mixins import OrdinalClassifierMixin
 from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen, validate_around_fitted

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
@@ -27,6 +26,7 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
+from ..base.estimator import BaseEstimator
 from ..base.mixins import OrdinalClassifierMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
 from ..base.validation import (

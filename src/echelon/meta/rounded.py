@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
 
 from .._utils.types import EstimatorLike, LabelsLike, MatrixLike, Vector, VectorLike
+from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
 from ..base.validation import all_or_nothing, validate_inputs, validate_ordinal_fit

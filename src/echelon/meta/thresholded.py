@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
@@ -29,6 +28,7 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
+from ..base.estimator import BaseEstimator
 from ..base.folds import deal_folds
 from ..base.mixins import ThresholdModelMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._utils.choices import require_choice
 from .._utils.types import EstimatorLike, Index, KeysLike, MatrixLike, RandomStateLike, Vector
+from ..base.estimator import BaseEstimator
 from ..base.mixins import RankerMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags, seed
 from ..base.pair_explanations import PairExplanation, explanation, shapley_terms

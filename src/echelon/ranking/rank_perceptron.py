@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._utils.types import RandomStateLike, Vector
+from ..base.estimator import BaseEstimator
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count
 from ..solvers.ranking.pair_draws import PairSampler
