@@ -72,7 +72,7 @@ class RoundedRegressor(ThresholdModelMixin, BaseEstimator):
         weights = None if sample_weight is None else data.sample_weight
         fit_weighted(regressor, X, data.codes.astype(np.float64), weights)
         self.regressor_ = regressor
-        self.thresholds_ = np.arange(data.n_classes - 1) + 0.5
+        self.thresholds_ = np.arange(data.n_classes - 1, dtype=np.float64) + 0.5
         self._store_scale(data)
         return self
 
