@@ -3,7 +3,7 @@ Ranking by comparing two at a time
 ==================================
 
 ``PreferenceRanker`` learns which of two rows stands higher and sorts by it with QuickSort
-([MRT18] section 10.5). Where a judge of pairs is expensive, ``rank_by_preference`` asks few pairs.
+([MRT18] section 10.5). Where an oracle is expensive, ``rank_by_preference`` asks few pairs.
 """
 
 # %%
@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from echelon import Judge, LinearRankSVM, PreferenceRanker, rank_by_preference
+from echelon import LinearRankSVM, PreferenceOracle, PreferenceRanker, rank_by_preference
 from echelon.datasets import load_esl
 
 X, y = load_esl(return_X_y=True)
@@ -29,7 +29,7 @@ assert ranker.score(X[test], y[test]) > 0.9
 print(direct.explain_pair(X[test[0]], X[test[1]]))
 
 # %%
-# A judge that is asked: here it is right with a probability that grows with the distance of two
+# An oracle that is asked: here it is right with a probability that grows with the distance of two
 # numbers. QuickSort asks about 2n ln n pairs, all of one depth in one batch.
 rng = np.random.default_rng(1)
 strength = rng.permutation(np.arange(64.0))
@@ -40,8 +40,8 @@ def prefers(a, b):
     return bool(rng.random() < 1.0 / (1.0 + np.exp(-1.5 * (strength[a] - strength[b]))))
 
 
-judge = Judge(prefers)
-order = rank_by_preference(range(64), judge, random_state=0)
+oracle = PreferenceOracle(prefers)
+order = rank_by_preference(range(64), oracle, random_state=0)
 right = np.corrcoef(-strength[order.items], np.arange(64))[0, 1]
 print(f"{order.n_calls} questions in {order.n_batches} batches, correlation {right:.3f}")
 assert order.complete and order.n_calls < 64 * 63 / 2 / 2
@@ -55,6 +55,6 @@ ax.set(xlabel="place in the order found", ylabel="strength")
 
 # %%
 # For the first few of many, fewer questions will do.
-top = rank_by_preference(range(64), Judge(prefers), top_k=5, random_state=0)
+top = rank_by_preference(range(64), PreferenceOracle(prefers), top_k=5, random_state=0)
 print(strength[top.items], top.n_calls)
 assert top.n_calls < order.n_calls and len(top.items) == 5

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from echelon._utils.types import Array
 from echelon.datasets import fetch_ranking
-from echelon.ranking.preference import PreferenceRanker
+from echelon.ranking import PreferenceRanker
 
 from .contest import Contest, Entrant, Measure, Tell, register_contest
 

@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from echelon.gaussian_process.gpor import GPOR
 from echelon.gaussian_process.kernels import LinearARD
-from echelon.meta.reduction import RoundedRegressor
+from echelon.meta import RoundedRegressor
 
 from .registry import Problem, register_model
 

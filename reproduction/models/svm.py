@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 from sklearn.svm import SVR
 
-from echelon.meta.reduction import RoundedRegressor
+from echelon.meta import RoundedRegressor
 from echelon.model_selection import CoarseToFineSearchCV
 from echelon.svm.svor import SVOR
 

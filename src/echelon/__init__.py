@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from .pairs import PairSet
     from .ranking import (
         BudgetExceeded,
-        Judge,
         LinearRankSVM,
         MarginLPRanker,
         OnlineRankSVM,
+        PreferenceOracle,
         PreferenceRanker,
         RankBoost,
         RankPerceptron,
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from .trained import ModelFileError, TrainedModel, load_model, train
     from .tree import ORStump, ORTree
 
+    __version__: str
+
 __all__ = [
     "GPOR",
     "SVOR",
@@ -59,7 +61,6 @@ __all__ = [
     "BudgetExceeded",
     "ConformalOrdinal",
     "CoverageWarning",
-    "Judge",
     "LinearARD",
     "LinearRankSVM",
     "LinearSVOR",
@@ -76,6 +77,7 @@ __all__ = [
     "PRank",
     "PairSet",
     "PearsonKernel",
+    "PreferenceOracle",
     "PreferenceRanker",
     "ProportionalOdds",
     "RankBoost",
@@ -119,10 +121,10 @@ _HOMES = {
     "pairs": ("PairSet",),
     "ranking": (
         "BudgetExceeded",
-        "Judge",
         "LinearRankSVM",
         "MarginLPRanker",
         "OnlineRankSVM",
+        "PreferenceOracle",
         "PreferenceRanker",
         "RankBoost",
         "RankPerceptron",

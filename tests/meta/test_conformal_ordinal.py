@@ -16,7 +16,7 @@ from echelon import GPOR, AdaBoostOR, LinearSVOR, ProportionalOdds
 from echelon.base.reading import FittedModel
 from echelon.meta.calibration import OrdinalCalibrator
 from echelon.meta.conformal import ConformalOrdinal, CoverageWarning
-from echelon.meta.nonconformity import label_strangeness
+from echelon.meta.nonconformity import nonconformity_scores
 from echelon.ordinal.labels import OrdinalScale
 
 WORDS = ["poor", "fair", "good", "great"]
@@ -263,12 +263,12 @@ def test_a_model_of_labels_alone_counts_ranks():
         def predict(self, X):
             return np.asarray(X)[:, 0].astype(int)
 
-    strangeness, seeds = label_strangeness(
+    scores, predicted = nonconformity_scores(
         FittedModel(Labels(), OrdinalScale(np.arange(5))), [[0.0], [3.0]]
     )
-    np.testing.assert_array_equal(seeds, [0, 3])
-    away = np.abs(np.arange(5) - seeds[:, None])
-    np.testing.assert_array_equal(strangeness, np.where(away > 0, away - 0.5, 0.0))
+    np.testing.assert_array_equal(predicted, [0, 3])
+    away = np.abs(np.arange(5) - predicted[:, None])
+    np.testing.assert_array_equal(scores, np.where(away > 0, away - 0.5, 0.0))
 
 
 def test_every_judge_needs_its_own_rows():

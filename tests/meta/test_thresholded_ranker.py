@@ -12,8 +12,8 @@ from support.data import ordinal_data
 from echelon.meta.thresholded import ThresholdedRanker
 from echelon.ordinal.costs import cost_matrix
 from echelon.ordinal.thresholds import fit_exponential
+from echelon.ranking import RankPerceptron
 from echelon.ranking.linear_rank_svm import LinearRankSVM
-from echelon.ranking.linear_rankers import RankPerceptron
 from echelon.ranking.rank_boost import RankBoost
 
 

@@ -11,8 +11,8 @@ from echelon.ordinal.intervals import (
     conformal_p_values_by_class,
     covering_interval,
     fewest_rows,
-    margin_strangeness,
-    probability_strangeness,
+    margin_nonconformity,
+    probability_nonconformity,
 )
 
 
@@ -35,52 +35,52 @@ def chances(rng, n, K, shape="any"):
 def test_intervals_grow_by_the_best_of_all_contiguous_ones(K, seed):
     rng = np.random.default_rng(seed)
     P = chances(rng, 5, K, "one peak")
-    seeds = P.argmax(axis=1)
-    S = probability_strangeness(P, seeds)
-    for p, strangeness in zip(P, S, strict=True):
+    predicted = P.argmax(axis=1)
+    S = probability_nonconformity(P, predicted)
+    for p, scores in zip(P, S, strict=True):
         every = [(a, b) for a, b in itertools.product(range(K), repeat=2) if a <= b]
         for size in range(1, K + 1):
-            inside = np.sort(np.argsort(strangeness)[:size])
+            inside = np.sort(np.argsort(scores)[:size])
             assert (np.diff(inside) == 1).all()
             best = max(p[a : b + 1].sum() for a, b in every if b - a + 1 == size)
             assert p[inside].sum() == pytest.approx(best)
-            # The strangeness of the last to join is what the others have together.
-            last = inside[np.argmax(strangeness[inside])]
-            assert strangeness[last] == pytest.approx(p[inside].sum() - p[last])
+            # The score of the last to join is what the others have together.
+            last = inside[np.argmax(scores[inside])]
+            assert scores[last] == pytest.approx(p[inside].sum() - p[last])
 
 
 @given(st.integers(2, 7), st.integers(0, 10_000))
 def test_growth_takes_the_more_probable_neighbour_whatever_the_probabilities(K, seed):
     rng = np.random.default_rng(seed)
-    P, seeds = chances(rng, 4, K), rng.integers(0, K, 4)
-    S = probability_strangeness(P, seeds)
-    for p, seed_code, strangeness in zip(P, seeds, S, strict=True):
-        low = high = seed_code
-        mass = p[seed_code]
-        assert strangeness[seed_code] == 0.0
+    P, predicted = chances(rng, 4, K), rng.integers(0, K, 4)
+    S = probability_nonconformity(P, predicted)
+    for p, own, scores in zip(P, predicted, S, strict=True):
+        low = high = own
+        mass = p[own]
+        assert scores[own] == 0.0
         while (low, high) != (0, K - 1):
             left = p[low - 1] if low > 0 else -1.0
             right = p[high + 1] if high < K - 1 else -1.0
             joined = low - 1 if left > right else high + 1
-            assert strangeness[joined] == pytest.approx(mass)
+            assert scores[joined] == pytest.approx(mass)
             mass += p[joined]
             low, high = min(low, joined), max(high, joined)
 
 
 def test_equally_probable_neighbours_join_together():
     P = np.array([[0.2, 0.2, 0.2, 0.2, 0.2], [0.25, 0.0, 0.5, 0.0, 0.25]])
-    S = probability_strangeness(P, np.array([2, 2]))
+    S = probability_nonconformity(P, np.array([2, 2]))
     np.testing.assert_allclose(S[0], [0.6, 0.2, 0.0, 0.2, 0.6])
     np.testing.assert_allclose(S[1], [0.5, 0.5, 0.0, 0.5, 0.5])
 
 
 @given(st.integers(2, 6), st.integers(0, 10_000))
-def test_margin_strangeness_is_the_least_shift_that_decodes_to_a_label(K, seed):
+def test_margin_nonconformity_is_the_least_shift_that_decodes_to_a_label(K, seed):
     rng = np.random.default_rng(seed)
     f, b = rng.normal(size=3), np.sort(rng.normal(size=K - 1))
     G = f[:, None] - b
-    seeds = (G > 0).sum(axis=1)
-    S = margin_strangeness(G, seeds)
+    predicted = (G > 0).sum(axis=1)
+    S = margin_nonconformity(G, predicted)
     edges = np.concatenate([[-np.inf], b, [np.inf]])
     for i, y in itertools.product(range(3), range(K)):
         distance = max(edges[y] - f[i], f[i] - edges[y + 1], 0.0)
@@ -89,14 +89,14 @@ def test_margin_strangeness_is_the_least_shift_that_decodes_to_a_label(K, seed):
 
 def test_margins_out_of_order_or_infinite_still_make_intervals():
     G = np.array([[-1.0, 2.0, -3.0], [np.inf, 1.0, -np.inf], [5.0, -1.0, 4.0]])
-    seeds = (G > 0).sum(axis=1)
-    S = margin_strangeness(G, seeds)
-    np.testing.assert_array_equal(S[np.arange(3), seeds], 0.0)
-    for row, seed in zip(S, seeds, strict=True):
+    predicted = (G > 0).sum(axis=1)
+    S = margin_nonconformity(G, predicted)
+    np.testing.assert_array_equal(S[np.arange(3), predicted], 0.0)
+    for row, seed in zip(S, predicted, strict=True):
         assert (row[seed:] == np.maximum.accumulate(row[seed:])).all()
         assert (row[: seed + 1][::-1] == np.maximum.accumulate(row[: seed + 1][::-1])).all()
     assert np.isinf(S[1, [0, 3]]).all()
-    # A strangeness of infinity is compared like any other.
+    # A score of infinity is compared like any other.
     np.testing.assert_allclose(conformal_p_values(S[1:2], np.array([0.0, np.inf]))[0, 3], 2 / 3)
 
 
@@ -143,15 +143,15 @@ def simulate(calibration_rows, level, draws, K=5, ties=False, by_class=None, see
             P[codes == by_class] = rng.dirichlet(
                 np.full(K, 0.7) + 2.0 * np.eye(K)[by_class], size=(codes == by_class).sum()
             )
-        seeds = P.argmax(axis=1)
-        S = probability_strangeness(P, seeds)
+        predicted = P.argmax(axis=1)
+        S = probability_nonconformity(P, predicted)
         own = S[np.arange(n - 1), codes[:-1]]
         order = np.argsort(own)
         if by_class is None:
             p = conformal_p_values(S[-1:], own[order])
         else:
             p = conformal_p_values_by_class(S[-1:], own[order], codes[:-1][order])
-        low, high = covering_interval(p, seeds[-1:], level)
+        low, high = covering_interval(p, predicted[-1:], level)
         covered[t] = low[0] <= codes[-1] <= high[0]
     return covered
 
@@ -183,7 +183,7 @@ def test_margins_in_any_order_are_moved_as_far_as_the_label_needs(K, seed):
     G = rng.normal(size=K - 1)
     own = int(np.count_nonzero(G > 0))
     move = [max([0.0, *(-G[:y]), *G[y:]]) for y in range(K)]
-    found = margin_strangeness(G[None], np.array([own]))[0]
+    found = margin_nonconformity(G[None], np.array([own]))[0]
     for y in range(K):
         between = range(y, own) if y < own else range(own + 1, y + 1)
         assert found[y] == pytest.approx(max([move[r] for r in between], default=0.0))

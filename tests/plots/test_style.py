@@ -100,6 +100,6 @@ def test_long_names_stand_in_lines_upright_or_shortened():
 
 
 def test_without_matplotlib_one_sentence_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"^Plots need matplotlib; .*'echelon\[plot\]'\.$"):
         LearningCurveDisplay(None).plot()

@@ -223,7 +223,7 @@ def test_verbose_prints_the_steps(capsys):
         ({"C": 0.0}, "C must be a positive number; found 0.0"),
         ({"tol": -1.0}, "tol must be a positive number"),
         ({"max_iter": 0}, "max_iter must be an integer of at least 1; found 0"),
-        ({"loss": "log"}, "loss must be 'squared_hinge' or 'hinge'; found 'log'"),
+        ({"loss": "log"}, "loss must be 'hinge' or 'squared_hinge'; found 'log'"),
         ({"query_weighting": "q"}, "query_weighting must be 'pairs' or 'queries'; found 'q'"),
     ],
 )

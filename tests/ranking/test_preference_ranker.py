@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from echelon.pairs import PairSet
-from echelon.ranking.preference import PreferenceRanker
+from echelon.ranking import PreferenceRanker
 
 FORESTS = [
     PreferenceRanker(RandomForestClassifier(8, random_state=0), random_state=0),

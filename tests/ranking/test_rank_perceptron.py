@@ -9,7 +9,7 @@ from sklearn.exceptions import DataConversionWarning
 from support.listed_pairs import differences, listed, ranking_data
 
 from echelon.pairs import PairSet
-from echelon.ranking.linear_rankers import MarginLPRanker, RankPerceptron
+from echelon.ranking import MarginLPRanker, RankPerceptron
 
 
 def largest_margin(X, pairs):

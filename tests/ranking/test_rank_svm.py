@@ -207,7 +207,7 @@ def test_too_few_steps_warn_with_the_gap(settings):
     ("params", "message"),
     [
         ({"C": -1.0}, "C must be a positive number; found -1.0"),
-        ({"loss": "log"}, "loss must be 'squared_hinge' or 'hinge'; found 'log'"),
+        ({"loss": "log"}, "loss must be 'hinge' or 'squared_hinge'; found 'log'"),
         ({"solver": "qp"}, "solver must be 'auto', 'primal' or 'dual'; found 'qp'"),
         ({"kernel": "bessel"}, "kernel must be one of"),
         ({"kernel": "precomputed"}, r"X must be a square matrix .* shape \(50, 2\)"),

@@ -127,10 +127,10 @@ DRAWS_PAIRS = (OnlineRankSVM, RankPerceptron)
 
 
 def public_estimators():
-    """All estimator classes among the public names of the package and of its rooms."""
+    """All estimator classes among the public names of the package and of its packages."""
     names = [getattr(echelon, name) for name in echelon.__all__]
-    rooms = [thing for thing in names if inspect.ismodule(thing)]
-    names += [getattr(room, name) for room in rooms for name in room.__all__]
+    packages = [thing for thing in names if inspect.ismodule(thing)]
+    names += [getattr(package, name) for package in packages for name in package.__all__]
     return [m for m in names if inspect.isclass(m) and issubclass(m, BaseEstimator)]
 
 

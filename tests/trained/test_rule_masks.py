@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echelon.ordinal.intervals import covering_interval, probability_strangeness
+from echelon.ordinal.intervals import covering_interval, probability_nonconformity
 from echelon.solvers.rules.bodies import Interval, Membership, tabulate_rules
 from echelon.trained.array_model import _chances, _grown_interval
 from echelon.trained.rule_masks import RuleMasks, raw_cuts
@@ -118,7 +118,7 @@ def test_intervals_hold_the_labels_within_reach(seed, n_classes, reach):
     shares = rng.integers(0, 5, (n_classes, 20)) + 0.01 * rng.integers(0, 2)
     chances = shares / np.maximum(shares.sum(axis=0), 1)
     seeds = rng.integers(0, n_classes, 20)
-    inside = probability_strangeness(chances.T, seeds) <= reach
+    inside = probability_nonconformity(chances.T, seeds) <= reach
     expected = covering_interval(inside.astype(float), seeds, 0.5)
     np.testing.assert_array_equal(_grown_interval(chances, seeds, reach), expected)
 

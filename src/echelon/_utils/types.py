@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -56,6 +56,12 @@ class EstimatorLike(Protocol):
     def set_params(self, **params: Any) -> Any: ...
 
 
+class SplitterLike(Protocol):
+    """A splitter of scikit-learn's kind."""
+
+    def split(self, X: Any, y: Any = ..., groups: Any = ...) -> Any: ...
+
+
 MatrixLike: TypeAlias = npt.ArrayLike | FrameLike | SparseLike
 """Rows of inputs, as estimators take them."""
 LabelsLike: TypeAlias = npt.ArrayLike | SeriesLike
@@ -70,4 +76,6 @@ ClassWeightLike: TypeAlias = str | Mapping[Any, float] | None
 """``"balanced"``, or a weight for each label."""
 LabelArray: TypeAlias = npt.NDArray[Any]
 """Predicted labels; a column of categories where the labels of `fit` were one."""
+SplitsLike: TypeAlias = int | str | SplitterLike | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]
+"""Folds: how many, a splitter, or pairs of rows to fit on and rows that are held out."""
 RandomStateLike: TypeAlias = int | np.random.RandomState | None

@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
@@ -19,7 +18,9 @@ from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import decode
 from ..ordinal.relevance import read_relevance
 from ..ordinal.thresholds import margins
+from ..pairs import PairSet
 from ..pairs.queries import query_codes
+from .estimator import ClassifierMixin
 from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
 from .validation import (
     OrdinalData,
@@ -107,6 +108,8 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
 
     A subclass gives ``_latent(X)`` and sets ``thresholds_``.
     """
+
+    thresholds_: npt.NDArray[np.float64]
 
     def _latent(self, X: Any) -> npt.NDArray[np.float64]:
         raise NotImplementedError
@@ -197,7 +200,7 @@ class RankerMixin:
         *,
         qid: KeysLike | None = None,
         sample_weight: VectorLike | None = None,
-        pairs: npt.ArrayLike | None = None,
+        pairs: npt.ArrayLike | PairSet | None = None,
         pair_weight: VectorLike | None = None,
     ) -> Self:
         """Learn from labels, from stated pairs, or from both.
@@ -297,7 +300,7 @@ class RankerMixin:
         relevance = read_relevance(one_column(y))
         return metrics.pairwise_accuracy(relevance, scores, qid=qid, sample_weight=sample_weight)
 
-    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+    def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:
         """Take the difference of the scores of two rows apart.
 
         Parameters

@@ -6,6 +6,7 @@ sit inside.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,12 @@ from .validation import OrdinalData, validate_ordinal_fit
 from .wrappers import final_estimator
 
 
-def clone_or(estimator: Any, default: type) -> Any:
+def clone_or(estimator: Any, default: Callable[[], Any]) -> Any:
     """A fresh copy of the estimator, or of the default where there is none."""
     return default() if estimator is None else clone(estimator)
 
 
-def inherit_input_tags(tags: Any, inner: Any, default: type) -> Any:
+def inherit_input_tags(tags: Any, inner: Any, default: Callable[[], Any]) -> Any:
     """Accept the inputs that the inner estimator accepts."""
     inherited = get_tags(default() if inner is None else inner).input_tags
     tags.input_tags.sparse = inherited.sparse

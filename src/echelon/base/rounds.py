@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from .._utils.types import Codes, LabelArray, LabelsLike, Mask, MatrixLike, Vector, VectorLike
 from ..metrics.ranking.scorers import as_ranking_scorer
 from ..ordinal.arrays import require_count, require_positive
-from ..pairs.losses import misranked
+from ..pairs.misranking import misranked
 from ..pairs.pair_rows import paired_rows
 from ..pairs.pair_set import LevelPairs, PairSet
 from ..pairs.queries import query_codes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,10 @@ from ..ordinal.reduction import signed_weights
 from ..ordinal.relevance import read_relevance
 from ..pairs import PairSet
 
+Model = TypeVar("Model")
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True)
 class OrdinalData:
@@ -43,11 +47,13 @@ class OrdinalData:
         return self.scale.n_classes
 
 
-def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+def all_or_nothing(
+    fit: Callable[Concatenate[Model, Arguments], Result],
+) -> Callable[Concatenate[Model, Arguments], Result]:
     """Decorate ``fit`` so that a call that raises leaves the estimator as it was."""
 
     @functools.wraps(fit)
-    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def guarded(self: Model, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         before = self.__dict__.copy()
         try:
             return fit(self, *args, **kwargs)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Bunch
 
+from .._utils.extras import require_extra
 from .._utils.types import Codes
 from ..ordinal.labels import OrdinalScale
 from ._tables import TextTable, numbers
@@ -85,6 +86,7 @@ def make_bunch(
     data: Any
     target: Any
     if as_frame:
+        require_extra("Data frames need", "cli", "pandas")
         import pandas as pd
 
         data = inputs.to_frame()

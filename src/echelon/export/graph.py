@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.extras import require_extra
+
 if TYPE_CHECKING:
     import onnx
 
@@ -124,12 +126,9 @@ class Graph:
     """
 
     def __init__(self, opset: int | None = None) -> None:
-        try:
-            import onnx
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                "to_onnx needs onnx; install it with: pip install 'echelon[onnx]'.", name="onnx"
-            ) from None
+        require_extra("to_onnx needs", "onnx", "onnx")
+        import onnx
+
         self._onnx = onnx
         self._opset = self._checked_opset(opset)
         self._nodes: list[onnx.NodeProto] = []

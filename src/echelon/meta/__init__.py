@@ -2,7 +2,8 @@
 
 from .calibration import OrdinalCalibrator
 from .conformal import ConformalOrdinal, CoverageWarning
-from .reduction import OrdinalReduction, RoundedRegressor
+from .reduction import OrdinalReduction
+from .rounded import RoundedRegressor
 from .thresholded import ThresholdedRanker
 
 __all__ = [

@@ -1,11 +1,10 @@
-"""Probabilities for any model: scores of rows that it has not seen, turned into chances."""
+"""Probabilities for any model, learnt from its scores of rows that it has not seen."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -19,13 +18,15 @@ from .._utils.types import (
     Matrix,
     MatrixLike,
     RandomStateLike,
+    SplitsLike,
     Vector,
     VectorLike,
 )
+from ..base.estimator import BaseEstimator
 from ..base.folds import folds
 from ..base.mixins import OrdinalClassifierMixin
 from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen, validate_around_fitted
-from ..base.reading import AroundModel, FittedModel, has_latent, latent_scores
+from ..base.reading import AroundModel, FittedModel, has_latent
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from ..base.wrappers import final_estimator
 from ..linear.linear_svor import LinearSVOR
@@ -129,7 +130,7 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         estimator: EstimatorLike | None = None,
         *,
         method: str = "cumulative_link",
-        cv: Any = 5,
+        cv: SplitsLike = 5,
         decision: str = "cost",
         cost: CostLike = "absolute",
         classes: LabelsLike | None = None,
@@ -146,9 +147,7 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(
-        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
-    ) -> OrdinalCalibrator:
+    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
         """Fit the estimator, and probabilities to its scores of rows held out.
 
         Parameters
@@ -211,7 +210,8 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         n_classes = len(self.classes_)
         if self.method == "isotonic":
             found = calibrate_isotonic(scores, codes, n_classes, weights)
-            self.curves_, self._shares = found.curves, tuple(found[1:])
+            self.curves_ = found.curves
+            self._shares = (found.observed, found.shares, found.mass)
         else:
             calibration = calibrate(scores.mean(axis=1), codes, n_classes, weights, 1.0)
             self.slope_, self.cutpoints_ = calibration
@@ -241,9 +241,9 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         """P(y > k), (n, K−1)."""
         if self.method == "isotonic":
             return isotonic_exceedance(self._isotonic, self._inner.scores(X), len(self.classes_))
-        return exceedance(self._chances(X))
+        return exceedance(self._probabilities(X))
 
-    def _chances(self, X: Any) -> Matrix:
+    def _probabilities(self, X: Any) -> Matrix:
         if self.method == "isotonic":
             return exceedance_to_probabilities(self._above(X))
         scores = self._inner.scores(X).mean(axis=1)
@@ -254,10 +254,10 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         if self.decision == "inner":
             return self._inner.margins_or_sides(X)
         if hasattr(self, "thresholds_"):
-            return margins(latent_scores(self.estimator_, X), self.thresholds_)
+            return margins(self._inner.scores(X)[:, 0], self.thresholds_)
         return self._above(X) - 0.5
 
-    def _codes(self, X: Any) -> Codes:
+    def _codes(self, X: Any, **params: Any) -> Codes:
         if self.decision == "inner":
             validate_inputs(self, X, convert=False)
             return self._inner.codes(X)
@@ -279,7 +279,7 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         validate_inputs(self, X, convert=False)
-        return self._chances(X)
+        return self._probabilities(X)
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, LinearSVOR)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
@@ -16,14 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.choices import require_choice
 from .._utils.types import (
     Codes,
+    CostLike,
     EstimatorLike,
     LabelsLike,
     Matrix,
     MatrixLike,
     RandomStateLike,
+    SplitsLike,
     VectorLike,
 )
 from .._utils.warnings import warn_caller
+from ..base.estimator import BaseEstimator
 from ..base.folds import folds, in_order_of_appearance, random_part
 from ..base.mixins import OrdinalClassifierMixin
 from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen, validate_around_fitted
@@ -37,9 +40,9 @@ from ..ordinal.intervals import (
     conformal_p_values_by_class,
     covering_interval,
     fewest_rows,
-    missed_share,
+    miscoverage,
 )
-from .nonconformity import JudgedRows, fit_and_judge, judge_rows, label_strangeness
+from .nonconformity import CalibrationRows, nonconformity_scores
 
 Split = tuple[Codes, Codes]
 
@@ -92,10 +95,11 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
     estimator_ : estimator
         What predicts labels: fitted on the rows that do not calibrate, or on all rows for "cross".
     estimators_ : list
-        What judges labels for "cross", one for each fold; else ``estimator_`` does, and it is
+        What scores labels for "cross", one for each fold; else ``estimator_`` does, and it is
         empty.
     calibration_scores_ : list of ndarray
-        For each judge, the strangeness of the labels of its calibration rows, ascending.
+        For each of these models, the nonconformity scores of the labels of its calibration rows,
+        ascending.
     calibration_codes_ : list of ndarray
         The ranks of these labels.
     coverage_ : float
@@ -152,8 +156,8 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         *,
         method: str = "split",
         per_class: bool = False,
-        calibration_size: Any = 0.25,
-        cv: Any = 5,
+        calibration_size: float = 0.25,
+        cv: SplitsLike = 5,
         classes: LabelsLike | None = None,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -169,9 +173,7 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(
-        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
-    ) -> ConformalOrdinal:
+    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
         """Fit the estimator and calibrate its intervals.
 
         Parameters
@@ -186,7 +188,7 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         self
         """
         require_choice("method", self.method, ("split", "cross", "prefit"))
-        level = _missed(self.confidence)
+        alpha = _miscoverage(self.confidence)
         estimator = ProportionalOdds() if self.estimator is None else self.estimator
         _require_labels(estimator)
         self._on_codes = not (is_frozen(estimator) or self.method == "prefit")
@@ -199,30 +201,30 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         self._store_scale(data)
         seen = np.bincount(data.codes[data.sample_weight > 0], minlength=data.n_classes)
         self._unseen = np.flatnonzero(seen == 0)
-        self._fit_judges(estimator, data, sample_weight is not None)
-        self._check_calibration(level)
+        self._calibrate(estimator, data, sample_weight is not None)
+        self._check_calibration(alpha)
         self.__dict__.pop("thresholds_", None)
         if has_latent(self.estimator_):
             self.thresholds_ = np.asarray(final_estimator(self.estimator_).thresholds_)
         return self
 
-    def _fit_judges(self, estimator: Any, data: OrdinalData, weighted: bool) -> None:
+    def _calibrate(self, estimator: Any, data: OrdinalData, weighted: bool) -> None:
         if not self._on_codes:
             rows = np.flatnonzero(data.sample_weight > 0)
-            judged = [judge_rows(FittedModel(estimator, data.scale), data, rows)]
+            parts = [CalibrationRows.of(FittedModel(estimator, data.scale), data, rows)]
         else:
-            judged = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_and_judge)(estimator, data, inside, outside, weighted)
+            parts = Parallel(n_jobs=self.n_jobs)(
+                delayed(CalibrationRows.held_out)(estimator, data, inside, outside, weighted)
                 for inside, outside in self._splits(data)
             )
-        self.estimator_, self.estimators_ = judged[0].model, []
+        self.estimator_, self.estimators_ = parts[0].model, []
         if self.method == "cross" and self._on_codes:
-            self.estimators_ = [part.model for part in judged]
+            self.estimators_ = [part.model for part in parts]
             self.estimator_ = fit_on_codes(estimator, data, weighted=weighted).model
-        calibration = [part.ascending() for part in judged]
+        calibration = [part.ascending() for part in parts]
         self.calibration_scores_ = [scores for scores, _ in calibration]
         self.calibration_codes_ = [codes for _, codes in calibration]
-        self._measure(judged)
+        self._measure(parts)
 
     def _splits(self, data: OrdinalData) -> Iterable[Split]:
         """Rows to fit on and rows to calibrate on.
@@ -240,27 +242,26 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         held_out = random_part(labels, size, rng)
         return [(np.delete(rows, held_out), rows[held_out])]
 
-    def _measure(self, judged: list[JudgedRows]) -> None:
-        """How calibration rows fare by the judge that they calibrate."""
-        covered, size, level = [], [], _missed(self.confidence)
-        for number, part in enumerate(judged):
-            p_values = self._p_values(part.strangeness, number)
-            low, high = covering_interval(p_values, part.seeds, level)
+    def _measure(self, parts: list[CalibrationRows]) -> None:
+        """Coverage and size of the intervals of the calibration rows themselves."""
+        covered, size, alpha = [], [], _miscoverage(self.confidence)
+        for number, part in enumerate(parts):
+            p_values = self._p_values(part.scores, number)
+            low, high = covering_interval(p_values, part.predicted, alpha)
             covered.append((low <= part.codes) & (part.codes <= high))
             size.append(high - low + 1)
         self.coverage_ = float(np.concatenate(covered).mean())
         self.mean_size_ = float(np.concatenate(size).mean())
 
-    def _check_calibration(self, level: float) -> None:
-        counts = sum(
-            np.bincount(codes, minlength=len(self.classes_)) for codes in self.calibration_codes_
-        )
-        needed = fewest_rows(level) * len(self.calibration_scores_)
+    def _check_calibration(self, alpha: float) -> None:
+        codes = np.concatenate(self.calibration_codes_)
+        counts = np.bincount(codes, minlength=len(self.classes_))
+        needed = fewest_rows(alpha) * len(self.calibration_scores_)
         if not self.per_class:
-            if counts.sum() < needed:
+            if len(codes) < needed:
                 warn_caller(
                     f"A confidence of {self.confidence:g} needs {needed} calibration rows; found "
-                    f"{counts.sum()}, so that intervals leave no label out.",
+                    f"{len(codes)}, so that intervals leave no label out.",
                     CoverageWarning,
                 )
             return
@@ -273,12 +274,12 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
                 CoverageWarning,
             )
 
-    def _p_values(self, strangeness: Matrix, number: int) -> Matrix:
+    def _p_values(self, scores: Matrix, number: int) -> Matrix:
         calibration = self.calibration_scores_[number]
         if not self.per_class:
-            return conformal_p_values(strangeness, calibration)
+            return conformal_p_values(scores, calibration)
         codes = self.calibration_codes_[number]
-        p_values = conformal_p_values_by_class(strangeness, calibration, codes)
+        p_values = conformal_p_values_by_class(scores, calibration, codes)
         p_values[:, self._unseen] = 0.0
         return p_values
 
@@ -301,16 +302,16 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         validate_inputs(self, X, convert=False)
-        level = _missed(self.confidence if confidence is None else confidence)
+        alpha = _miscoverage(self.confidence if confidence is None else confidence)
         if not self.estimators_:
-            strangeness, seeds = label_strangeness(self._inner, X)
-            return covering_interval(self._p_values(strangeness, 0), seeds, level)
-        seeds = self._inner.codes(X)
-        p_values = np.zeros((len(seeds), len(self.classes_)))
+            scores, predicted = nonconformity_scores(self._inner, X)
+            return covering_interval(self._p_values(scores, 0), predicted, alpha)
+        predicted = self._inner.codes(X)
+        p_values = np.zeros((len(predicted), len(self.classes_)))
         for number, model in enumerate(self.estimators_):
-            strangeness, _ = label_strangeness(self._read(model), X)
-            p_values += self._p_values(strangeness, number) / len(self.estimators_)
-        return covering_interval(p_values, seeds, level)
+            scores, _ = nonconformity_scores(self._read(model), X)
+            p_values += self._p_values(scores, number) / len(self.estimators_)
+        return covering_interval(p_values, predicted, alpha)
 
     def predict_interval(self, X: MatrixLike, confidence: float | None = None) -> tuple[Any, Any]:
         """Lowest and highest label of the interval of each row, in the type of the labels.
@@ -330,16 +331,17 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         return self._scale.decode(low), self._scale.decode(high)
 
     @property
-    def cost(self) -> Any:
+    def cost(self) -> CostLike:
         """What ``score`` charges: the cost of the model inside."""
         inner = getattr(self, "estimator_", self.estimator)
-        return getattr(final_estimator(inner), "cost", "absolute")
+        cost: CostLike = getattr(final_estimator(inner), "cost", "absolute")
+        return cost
 
     def _margins(self, X: Any) -> Matrix:
         validate_inputs(self, X, convert=False)
         return self._inner.margins_or_sides(X)
 
-    def _codes(self, X: Any) -> Codes:
+    def _codes(self, X: Any, **params: Any) -> Codes:
         validate_inputs(self, X, convert=False)
         return self._inner.codes(X)
 
@@ -357,17 +359,17 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         validate_inputs(self, X, convert=False)
-        return self._inner.probabilities(X)
+        return np.asarray(self._inner.probabilities(X))
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, ProportionalOdds)
 
 
-def _missed(confidence: Any) -> float:
+def _miscoverage(confidence: Any) -> float:
     """α = 1 − confidence, checked."""
     if not isinstance(confidence, Real) or not 0.0 < float(confidence) < 1.0:
         raise ValueError(f"confidence must be a number between 0 and 1; found {confidence!r}.")
-    return missed_share(confidence)
+    return miscoverage(float(confidence))
 
 
 def _require_labels(estimator: Any) -> None:

@@ -1,21 +1,33 @@
-"""Ordinal models made from other models: a regressor that is rounded, binary questions joined."""
+"""Ordered labels by binary classifiers, one question for each threshold."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._utils.types import CostLike, EstimatorLike, LabelsLike, MatrixLike, VectorLike
-from ..base.mixins import OrdinalClassifierMixin, ThresholdModelMixin
+from .._utils.choices import require_choice
+from .._utils.types import (
+    Codes,
+    CostLike,
+    EstimatorLike,
+    LabelsLike,
+    Mask,
+    Matrix,
+    MatrixLike,
+    Vector,
+    VectorLike,
+)
+from ..base.estimator import BaseEstimator
+from ..base.mixins import OrdinalClassifierMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
 from ..base.validation import (
     OrdinalData,
@@ -26,76 +38,6 @@ from ..base.validation import (
     validate_ordinal_fit,
 )
 from ..ordinal.reduction import monotone_exceedance, reduce_to_binary, untilted_probabilities
-
-
-class RoundedRegressor(ThresholdModelMixin, BaseEstimator):
-    """Treat the ranks as numbers, regress, and round to the nearest rank.
-
-    The naive approach that ordinal models are measured against ([CK07] section 4.3).
-
-    Parameters
-    ----------
-    regressor : scikit-learn regressor, default=Ridge()
-        Fitted on the ranks 0 … K−1.
-    classes : sequence, optional
-        The labels from lowest to highest; by default read from `y`.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (K,)
-        Labels from lowest to highest.
-    regressor_ : regressor
-        The fitted regressor; its prediction is the latent score.
-    thresholds_ : ndarray of shape (K−1,)
-        ½, 3/2, …: where rounding changes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from echelon import RoundedRegressor
-    >>> X = np.arange(6.0)[:, None]
-    >>> model = RoundedRegressor().fit(X, [1, 1, 2, 2, 3, 3])
-    >>> model.predict([[0.0], [5.0]])
-    array([1, 3])
-    """
-
-    def __init__(self, regressor: Any = None, *, classes: LabelsLike | None = None) -> None:
-        self.regressor = regressor
-        self.classes = classes
-
-    @all_or_nothing
-    def fit(
-        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
-    ) -> RoundedRegressor:
-        """Fit the regressor on ranks.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n, d)
-            Passed to the regressor as it is.
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            Accepted where the regressor accepts it.
-
-        Returns
-        -------
-        self
-        """
-        data = validate_ordinal_fit(self, X, y, sample_weight, convert=False)
-        regressor = clone_or(self.regressor, Ridge)
-        weights = None if sample_weight is None else data.sample_weight
-        fit_weighted(regressor, X, data.codes.astype(np.float64), weights)
-        self.regressor_ = regressor
-        self.thresholds_ = np.arange(data.n_classes - 1) + 0.5
-        self._store_scale(data)
-        return self
-
-    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
-        validate_inputs(self, X, convert=False)
-        return np.asarray(self.regressor_.predict(X), dtype=np.float64).reshape(-1)
-
-    def __sklearn_tags__(self) -> Any:
-        return inherit_input_tags(super().__sklearn_tags__(), self.regressor, Ridge)
 
 
 def _gives_probabilities(model: OrdinalReduction) -> bool:
@@ -175,7 +117,7 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         y: LabelsLike,
         sample_weight: VectorLike | None = None,
         sample_cost: npt.ArrayLike | None = None,
-    ) -> OrdinalReduction:
+    ) -> Self:
         """Fit the binary classifiers.
 
         Parameters
@@ -191,8 +133,7 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         -------
         self
         """
-        if self.mode not in ("separate", "joint"):
-            raise ValueError(f"mode must be 'separate' or 'joint'; found {self.mode!r}.")
+        require_choice("mode", self.mode, ("separate", "joint"))
         data = validate_ordinal_fit(self, X, y, sample_weight, convert=self.mode == "joint")
         sides, weights = self._binary_examples(data, sample_cost)
         fit = self._fit_joint if self.mode == "joint" else self._fit_separate
@@ -201,12 +142,14 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         self._store_scale(data)
         return self
 
-    def _binary_examples(self, data: OrdinalData, sample_cost: Any) -> tuple[Any, Any]:
+    def _binary_examples(
+        self, data: OrdinalData, sample_cost: npt.ArrayLike | None
+    ) -> tuple[npt.NDArray[np.int8], Matrix]:
         costs = read_costs(self, data, sample_cost)
         sides, weights = reduce_to_binary(data.codes, costs)
         return sides, weights * data.sample_weight[:, None]
 
-    def _fit_separate(self, X: Any, above: Any, weights: Any) -> tuple[list[Any], Any]:
+    def _fit_separate(self, X: Any, above: Mask, weights: Matrix) -> tuple[list[Any], Codes]:
         constant = np.array([_only_side(a, w) for a, w in zip(above.T, weights.T, strict=True)])
         fitted = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_binary)(
@@ -217,13 +160,13 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         members = iter(fitted)
         return [next(members) if side == 0 else None for side in constant], constant
 
-    def _fit_joint(self, X: Any, above: Any, weights: Any) -> tuple[list[Any], Any]:
+    def _fit_joint(self, X: Any, above: Mask, weights: Matrix) -> tuple[list[Any], Codes]:
         extended = _extend(X, above.shape[1])
         model = clone_or(self.estimator, LogisticRegression)
         member = _fit_binary(model, extended, above.T.ravel(), weights.T.ravel())
         return [member], np.zeros(above.shape[1], dtype=int)
 
-    def _per_threshold(self, X: Any, response: Any) -> npt.NDArray[np.float64]:
+    def _per_threshold(self, X: Any, response: Callable[[Any, Any], Vector]) -> Matrix:
         """Response of every threshold's classifier; ±1 where there is only one side."""
         X = validate_inputs(self, X, convert=self.mode == "joint")
         thresholds = len(self._constant)
@@ -235,11 +178,11 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
             answers[:, k] = self._constant[k] if member is None else response(member, X)
         return answers
 
-    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any) -> Matrix:
         return self._per_threshold(X, _binary_margin)
 
     @available_if(_gives_probabilities)
-    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters
@@ -261,7 +204,7 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, LogisticRegression)
 
 
-def _only_side(above: npt.NDArray[np.bool_], weights: npt.NDArray[np.float64]) -> int:
+def _only_side(above: Mask, weights: Vector) -> int:
     """0 if both sides of a threshold have weight, else the sign of the only one."""
     up, down = weights[above].any(), weights[~above].any()
     if up and down:
@@ -269,10 +212,10 @@ def _only_side(above: npt.NDArray[np.bool_], weights: npt.NDArray[np.float64]) -
     return 1 if up else -1
 
 
-def _fit_binary(model: Any, X: Any, above: Any, weights: Any) -> Any:
-    heavy = weights > 0
-    if not heavy.all():
-        rows = np.flatnonzero(heavy)
+def _fit_binary(model: Any, X: Any, above: Mask, weights: Vector) -> Any:
+    positive = weights > 0
+    if not positive.all():
+        rows = np.flatnonzero(positive)
         X, above, weights = _safe_indexing(X, rows), above[rows], weights[rows]
     return fit_weighted(model, X, above.astype(int), None if (weights == 1.0).all() else weights)
 
@@ -288,13 +231,13 @@ def _extend(X: Any, thresholds: int) -> Any:
     return np.hstack([np.tile(X, (thresholds, 1)), indicator])
 
 
-def _binary_margin(member: Any, X: Any) -> npt.NDArray[np.float64]:
+def _binary_margin(member: Any, X: Any) -> Vector:
     if hasattr(member, "decision_function"):
         return np.asarray(member.decision_function(X))
     if hasattr(member, "predict_proba"):
         return _signed_probability(member, X)
-    return 2.0 * member.predict(X) - 1.0
+    return np.asarray(2.0 * member.predict(X) - 1.0)
 
 
-def _signed_probability(member: Any, X: Any) -> npt.NDArray[np.float64]:
-    return 2.0 * member.predict_proba(X)[:, 1] - 1.0
+def _signed_probability(member: Any, X: Any) -> Vector:
+    return np.asarray(2.0 * member.predict_proba(X)[:, 1] - 1.0)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
@@ -25,9 +24,11 @@ from .._utils.types import (
     LabelsLike,
     Matrix,
     MatrixLike,
+    SplitsLike,
     Vector,
     VectorLike,
 )
+from ..base.estimator import BaseEstimator
 from ..base.folds import deal_folds
 from ..base.mixins import ThresholdModelMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
@@ -120,7 +121,7 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         *,
         thresholds: str = "cost",
         cost: CostLike = "absolute",
-        cv: Any = None,
+        cv: SplitsLike | None = None,
         class_weight: ClassWeightLike = None,
         classes: LabelsLike | None = None,
     ) -> None:
@@ -139,7 +140,7 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         sample_weight: VectorLike | None = None,
         *,
         qid: KeysLike | None = None,
-    ) -> ThresholdedRanker:
+    ) -> Self:
         """Fit the ranker, and thresholds to its scores.
 
         Parameters
@@ -168,8 +169,8 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
             scores = _scores(self.ranker_, data.X)
         else:
             rows, scores = self._unseen_scores(data, queries, weighted)
-        heavy = data.sample_weight[rows] > 0
-        rows, scores = rows[heavy], scores[heavy]
+        positive = data.sample_weight[rows] > 0
+        rows, scores = rows[positive], scores[positive]
         codes, weights = data.codes[rows], data.sample_weight[rows]
         self._store_scale(data)
         self.thresholds_ = self._cut(scores, codes, weights, cost)
@@ -202,17 +203,19 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         return np.concatenate(rows), np.concatenate(scores)
 
     def _splits(self, data: OrdinalData, queries: Codes | None) -> Iterable[tuple[Codes, Codes]]:
-        if not isinstance(self.cv, Integral):
-            splitter = check_cv(self.cv, data.codes, classifier=True)
+        cv: Any = self.cv
+        if not isinstance(cv, Integral):
+            splitter = check_cv(cv, data.codes, classifier=True)
             for inside, outside in splitter.split(data.X, data.codes, queries):
                 yield np.asarray(inside), np.asarray(outside)
             return
-        require_count("cv", self.cv, 2)
+        require_count("cv", cv, 2)
         if queries is not None and queries.max() == 0:
             raise ValueError(
-                f"cv={self.cv} holds whole queries out and needs at least two of them; found one."
+                f"cv={cv} holds whole queries out and needs at least two of them; found one."
             )
-        fold = deal_folds(data.codes, int(self.cv)) if queries is None else queries % self.cv
+        n = int(cv)
+        fold: Codes = deal_folds(data.codes, n) if queries is None else queries % n
         for number in np.unique(fold):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
@@ -244,7 +247,7 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         return exceedance_to_probabilities(expit(slope * self._latent(X)[:, None] - thresholds))
 
     @available_if(_ranker_explains)
-    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+    def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:
         """Why one row has a greater score than another, as the ranker tells it.
 
         Parameters
@@ -256,7 +259,8 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         explanation : PairExplanation
         """
         check_is_fitted(self)
-        return self.ranker_.explain_pair(a, b)
+        explained: PairExplanation = self.ranker_.explain_pair(a, b)
+        return explained
 
     def calibration(self) -> Calibration | None:
         """Slope and thresholds of probabilities given the score; None without `cv`."""

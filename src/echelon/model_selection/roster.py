@@ -19,7 +19,7 @@ from ..gaussian_process.gpor import GPOR
 from ..linear.linear_svor import LinearSVOR
 from ..linear.prank import PRank
 from ..linear.proportional_odds import ProportionalOdds
-from ..meta.reduction import OrdinalReduction, RoundedRegressor
+from ..meta import OrdinalReduction, RoundedRegressor
 from ..meta.thresholded import ThresholdedRanker
 from ..ranking.rank_boost import RankBoost
 from ..rules.rank_rules import RankRules

@@ -1,19 +1,19 @@
-"""Intervals of labels with a guarantee: how strange a label is, and what share is stranger.
+"""Intervals of labels with a guarantee: nonconformity scores and conformal p-values.
 
-A *strangeness* s(x, y) ≥ 0 is zero at the model's own label, its *seed*, and never falls as y
-moves away from it, so that {y : s(x, y) ≤ τ} is a contiguous interval around the seed for every
-τ, and intervals are nested in τ. Coverage needs nothing more of s; how short intervals are depends
+A *nonconformity score* s(x, y) ≥ 0 is zero at the predicted label and never falls as y moves away
+from it, so that {y : s(x, y) ≤ τ} is a contiguous interval around the prediction for every τ, and
+intervals are nested in τ. Coverage needs nothing more of s; how short intervals are depends
 on it. Two are here, one from probabilities and one from margins.
 
 **Theorem 1 (split).** Let the n calibration rows and a new row be exchangeable given the model,
-which has seen none of them. With s_i the strangeness of the label of calibration row i,
+which has seen none of them. With s_i the score of the label of calibration row i,
 
     p(y) = (1 + #{i : s_i ≥ s(x, y)}) / (n + 1)
 
 has P(p(Y) ≤ α) ≤ α for the label Y of the new row, so {y : p(y) > α} covers it with probability
-1 − α at least. *Proof.* p(Y) ≤ α says that Y's strangeness is among the ⌊α(n+1)⌋ greatest of n + 1
+1 − α at least. *Proof.* p(Y) ≤ α says that Y's score is among the ⌊α(n+1)⌋ greatest of n + 1
 numbers even if it is placed last among its equals; under exchangeability every place is equally
-likely. If no two strangenesses are equal, all n + 1 places are single, and the
+likely. If no two scores are equal, all n + 1 places are single, and the
 probability of coverage is 1 − ⌊α(n+1)⌋/(n+1) ≤ 1 − α + 1/(n+1). ∎ The set is
 {y : s(x, y) ≤ the ⌈(n+1)(1−α)⌉-th smallest s_i}, and all labels where that number exceeds n.
 
@@ -27,7 +27,7 @@ however much the models and the rows have to do with each other. *Proof.* f(u) =
 convex and falling, and f(u) ≥ 1 for u ≤ α. So P(p̄ ≤ α) ≤ E f(p̄) ≤ mean_m E f(p_m) by Jensen's
 inequality, and E f(p_m) ≤ ∫₀^{2α} (2 − u/α) du = 2α as p_m is stochastically no smaller than a
 uniform number. ∎ In practice the coverage is near 1 − α: the factor is the price of dependence at
-its worst. The set need not be contiguous; its hull with the seed only adds labels.
+its worst. The set need not be contiguous; its hull with the prediction only adds labels.
 
 Numbers within a rounding error of each other count as equal, which can only add labels.
 """
@@ -40,12 +40,12 @@ from .._utils.types import Codes, Matrix, Vector
 
 # Probabilities closer than this are equal.
 EQUAL = 1e-12
-# So much less strange a label is taken to be, relative to its strangeness and in itself.
+# By so much a score is taken to be smaller, relative to itself and in itself.
 _SLACK = 1e-9
 
 
-def probability_strangeness(probabilities: Matrix, seeds: Codes) -> Matrix:
-    """Probability of the labels that join before each, as an interval grows from the seed.
+def probability_nonconformity(probabilities: Matrix, predicted: Codes) -> Matrix:
+    """Probability of the labels that join before each, as an interval grows.
 
     The interval always takes the more probable of its two neighbours, and both if they are equally
     probable.
@@ -53,30 +53,30 @@ def probability_strangeness(probabilities: Matrix, seeds: Codes) -> Matrix:
     Parameters
     ----------
     probabilities : ndarray of shape (n, K)
-    seeds : ndarray of shape (n,)
-        Where each interval starts.
+    predicted : ndarray of shape (n,)
+        Predicted labels, where intervals start.
 
     Returns
     -------
-    strangeness : ndarray of shape (n, K)
+    scores : ndarray of shape (n, K)
 
     Notes
     -----
-    For probabilities with one peak and the seed there, the interval of each length is the most
-    probable one of that length.
+    For probabilities with one peak and the prediction there, the interval of each length is the
+    most probable one of that length.
 
     Examples
     --------
     >>> p = np.array([[0.1, 0.5, 0.3, 0.1]])
-    >>> probability_strangeness(p, np.array([1]))
+    >>> probability_nonconformity(p, np.array([1]))
     array([[0.8, 0. , 0.5, 0.8]])
     """
     n, n_classes = probabilities.shape
     framed = np.full((n, n_classes + 2), -np.inf)
     framed[:, 1:-1] = probabilities
     rows = np.arange(n)
-    low, high = seeds + 1, seeds + 1
-    strangeness = np.zeros((n, n_classes + 2))
+    low, high = predicted + 1, predicted + 1
+    scores = np.zeros((n, n_classes + 2))
     mass = framed[rows, low].copy()
     for _ in range(n_classes - 1):
         left, right = framed[rows, low - 1], framed[rows, high + 1]
@@ -84,24 +84,24 @@ def probability_strangeness(probabilities: Matrix, seeds: Codes) -> Matrix:
         goes_left = growing & (left >= right - EQUAL)
         goes_right = growing & (right >= left - EQUAL)
         low, high = low - goes_left, high + goes_right
-        strangeness[rows[goes_left], low[goes_left]] = mass[goes_left]
-        strangeness[rows[goes_right], high[goes_right]] = mass[goes_right]
+        scores[rows[goes_left], low[goes_left]] = mass[goes_left]
+        scores[rows[goes_right], high[goes_right]] = mass[goes_right]
         mass = mass + np.where(goes_left, left, 0.0) + np.where(goes_right, right, 0.0)
-    return strangeness[:, 1:-1]
+    return scores[:, 1:-1]
 
 
-def margin_strangeness(margins: Matrix, seeds: Codes) -> Matrix:
+def margin_nonconformity(margins: Matrix, predicted: Codes) -> Matrix:
     """How far the margins would have to move for each label to be decoded.
 
     Parameters
     ----------
     margins : ndarray of shape (n, K−1)
-    seeds : ndarray of shape (n,)
-        Labels whose strangeness is set to zero.
+    predicted : ndarray of shape (n,)
+        Predicted labels, whose score is set to zero.
 
     Returns
     -------
-    strangeness : ndarray of shape (n, K)
+    scores : ndarray of shape (n, K)
 
     Notes
     -----
@@ -111,7 +111,7 @@ def margin_strangeness(margins: Matrix, seeds: Codes) -> Matrix:
 
     Examples
     --------
-    >>> margin_strangeness(np.array([[2.0, -1.0, -4.0]]), np.array([1]))
+    >>> margin_nonconformity(np.array([[2.0, -1.0, -4.0]]), np.array([1]))
     array([[2., 0., 1., 4.]])
     """
     n, thresholds = margins.shape
@@ -119,38 +119,38 @@ def margin_strangeness(margins: Matrix, seeds: Codes) -> Matrix:
     violation[:, 1:] = np.maximum.accumulate(-margins, axis=1)
     from_right = np.maximum.accumulate(margins[:, ::-1], axis=1)[:, ::-1]
     violation[:, :-1] = np.maximum(violation[:, :-1], from_right)
-    return _rising_from_seed(np.maximum(violation, 0.0), seeds)
+    return _rising_from(np.maximum(violation, 0.0), predicted)
 
 
-def _rising_from_seed(values: Matrix, seeds: Codes) -> Matrix:
-    """Zero at the seed, and the greatest value between the seed and each label elsewhere."""
+def _rising_from(values: Matrix, predicted: Codes) -> Matrix:
+    """Zero at the prediction, and the greatest value between it and each label elsewhere."""
     levels = np.arange(values.shape[1])
-    right = np.where(levels > seeds[:, None], values, 0.0)
-    left = np.where(levels < seeds[:, None], values, 0.0)
+    right = np.where(levels > predicted[:, None], values, 0.0)
+    left = np.where(levels < predicted[:, None], values, 0.0)
     outward = np.maximum.accumulate(right, axis=1)
     return outward + np.maximum.accumulate(left[:, ::-1], axis=1)[:, ::-1]
 
 
-def missed_share(confidence: float) -> float:
+def miscoverage(confidence: float) -> float:
     """α = 1 − confidence, as near to the decimal that was meant as can be.
 
     Examples
     --------
-    >>> missed_share(0.9)
+    >>> miscoverage(0.9)
     0.1
     """
     return round(1.0 - float(confidence), 12)
 
 
-def conformal_p_values(strangeness: Matrix, calibration: Vector) -> Matrix:
+def conformal_p_values(scores: Matrix, calibration: Vector) -> Matrix:
     """p(y) of theorem 1 for every row and label.
 
     Parameters
     ----------
-    strangeness : ndarray of shape (n, K)
+    scores : ndarray of shape (n, K)
         Of new rows.
     calibration : ndarray of shape (m,)
-        Strangeness of the labels of the calibration rows, ascending.
+        Scores of the labels of the calibration rows, ascending.
 
     Returns
     -------
@@ -161,18 +161,18 @@ def conformal_p_values(strangeness: Matrix, calibration: Vector) -> Matrix:
     >>> conformal_p_values(np.array([[0.0, 0.5, 9.0]]), np.array([0.0, 0.5, 1.0]))
     array([[1.  , 0.75, 0.25]])
     """
-    # Infinite strangeness stays infinite.
-    eased = strangeness - _SLACK * np.minimum(1.0 + strangeness, np.finfo(np.float64).max)
-    less_strange = np.searchsorted(calibration, eased.ravel()).reshape(strangeness.shape)
-    return np.asarray((1.0 + len(calibration) - less_strange) / (len(calibration) + 1.0))
+    # Infinite scores stay infinite.
+    eased = scores - _SLACK * np.minimum(1.0 + scores, np.finfo(np.float64).max)
+    smaller = np.searchsorted(calibration, eased.ravel()).reshape(scores.shape)
+    return np.asarray((1.0 + len(calibration) - smaller) / (len(calibration) + 1.0))
 
 
-def conformal_p_values_by_class(strangeness: Matrix, calibration: Vector, codes: Codes) -> Matrix:
+def conformal_p_values_by_class(scores: Matrix, calibration: Vector, codes: Codes) -> Matrix:
     """p(y) of theorem 2: each label is compared with the calibration rows of its own class.
 
     Parameters
     ----------
-    strangeness : ndarray of shape (n, K)
+    scores : ndarray of shape (n, K)
     calibration : ndarray of shape (m,)
         Ascending.
     codes : ndarray of shape (m,)
@@ -184,21 +184,20 @@ def conformal_p_values_by_class(strangeness: Matrix, calibration: Vector, codes:
         One for a class without calibration rows.
     """
     columns = [
-        conformal_p_values(strangeness[:, [y]], calibration[codes == y])
-        for y in range(strangeness.shape[1])
+        conformal_p_values(scores[:, [y]], calibration[codes == y]) for y in range(scores.shape[1])
     ]
     return np.hstack(columns)
 
 
-def covering_interval(p_values: Matrix, seeds: Codes, level: float) -> tuple[Codes, Codes]:
-    """First and last code of the hull of the seed and of all labels with p above a level.
+def covering_interval(p_values: Matrix, predicted: Codes, alpha: float) -> tuple[Codes, Codes]:
+    """First and last code of the hull of the prediction and of all labels with p above α.
 
     Parameters
     ----------
     p_values : ndarray of shape (n, K)
-    seeds : ndarray of shape (n,)
-    level : float
-        α, the share of rows that may be missed.
+    predicted : ndarray of shape (n,)
+    alpha : float
+        Miscoverage, the share of rows whose interval may miss their label.
 
     Returns
     -------
@@ -209,14 +208,14 @@ def covering_interval(p_values: Matrix, seeds: Codes, level: float) -> tuple[Cod
     >>> covering_interval(np.array([[0.2, 0.05, 0.9, 0.1]]), np.array([2]), 0.1)
     (array([0]), array([2]))
     """
-    inside = p_values > level + EQUAL
-    inside[np.arange(len(seeds)), seeds] = True
+    inside = p_values > alpha + EQUAL
+    inside[np.arange(len(predicted)), predicted] = True
     low = np.argmax(inside, axis=1)
     high = inside.shape[1] - 1 - np.argmax(inside[:, ::-1], axis=1)
     return low, high
 
 
-def fewest_rows(level: float) -> int:
+def fewest_rows(alpha: float) -> int:
     """Calibration rows below which p is above α for every label, so that all labels are kept.
 
     Examples
@@ -224,4 +223,4 @@ def fewest_rows(level: float) -> int:
     >>> fewest_rows(0.1), fewest_rows(0.05)
     (9, 19)
     """
-    return max(int(np.ceil(1.0 / level - 1.0 - _SLACK)), 1)
+    return max(int(np.ceil(1.0 / alpha - 1.0 - _SLACK)), 1)

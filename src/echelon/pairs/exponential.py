@@ -1,25 +1,33 @@
-"""The exponential loss over all pairs of rows of different levels, without listing the pairs.
+"""The exponential loss over pairs of rows of different levels, without listing the pairs.
 
-For scores f, levels y and weights w the loss is
+A term of Σ c·exp(−(f_i − f_j)) is a product of a factor of the winner i and one of the loser j, so
+the sum over pairs is a sum over pairs of levels. All sums are kept as logarithms and all else as
+shares of the loss, so scores of any size neither overflow nor lose the smaller terms of a level.
 
-    R(f) = Σ_{y_i > y_j} m(y_i, y_j)·w_i·w_j·exp(−(f_i − f_j)).
+- `ExponentialLoss` is the sum over the implied pairs of all queries of a ``PairSet``, with Hessian
+  products: what ``losses.pair_loss`` gives. O(n) for a point and for a product. What is averaged
+  over lower or higher levels is carried from level to level as a mixture.
+- `ExponentialPairLoss` is for one list of K levels y, without queries,
 
-A term is a product of one factor of i and one of j, so R is a sum over pairs of levels:
-R = Σ_{c > c'} m(c, c')·S⁻_c·S⁺_c' with S∓_c = Σ_{y_i = c} w_i·exp(∓f_i). Value, gradient and
-curvature then cost O(n + K²) time and O(n + K²) memory. The sums are kept as logarithms and all
-else as shares of R, so scores of any size neither overflow nor lose the smaller terms of a level.
+      R(f) = Σ_{y_i > y_j} m(y_i, y_j)·w_i·w_j·exp(−(f_i − f_j))
+           = Σ_{c > c'} m(c, c')·S⁻_c·S⁺_c'   with S∓_c = Σ_{y_i = c} w_i·exp(∓f_i),
 
-m is 1, so that every pair counts once, or y_i − y_j, so that a pair counts once for every threshold
-between its levels, which is the fast form of [DK09].
+  where m is 1, so that every pair counts once, or y_i − y_j, so that a pair counts once for every
+  threshold between its levels, which is the fast form of [DK09]. It gives shares of R by row and
+  derivatives along a direction in O(n + K²) time and memory, as boosting needs them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from .._native._pair_windows import mixed_levels
+from .._utils.choices import require_choice
 from .._utils.types import Codes, Matrix, Vector
+from .pair_set import LevelPairs, exclusive_sums
+from .score_order import scatter
 
 COUNTS = ("once", "per_threshold")
 
@@ -142,8 +150,7 @@ class ExponentialPairLoss:
         *,
         count: str = "once",
     ) -> None:
-        if count not in COUNTS:
-            raise ValueError(f"count must be 'once' or 'per_threshold'; found {count!r}.")
+        require_choice("count", count, COUNTS)
         self._sums = LevelSums(codes, n_levels)
         weights = np.ones(len(codes)) if weights is None else weights
         if np.count_nonzero(self._sums.totals(weights)) < 2:
@@ -203,3 +210,130 @@ class _Parts:
     levels: Matrix  # share of R of each pair of levels, higher by row and lower by column
     high: Vector  # share of each row in S⁻ of its level
     low: Vector  # share of each row in S⁺ of its level
+
+
+class ExponentialLoss:
+    """Sum over implied pairs of exp(−m).
+
+    Parameters
+    ----------
+    pairs : LevelPairs
+    n_items : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> from echelon.pairs import PairSet
+    >>> loss = ExponentialLoss(PairSet.from_labels([1, 0, 1]).implied, 3)
+    >>> point = loss.at(np.array([900.0, 0.0, 901.0]))
+    >>> point.value, round(point.log_value, 10)
+    (0.0, -899.6867383125)
+    """
+
+    def __init__(self, pairs: LevelPairs, n_items: int) -> None:
+        self._pairs = pairs
+        self._n_items = n_items
+        self._sums = LevelSums(pairs.segments, pairs.n_segments)
+        self._log_weights = np.log(pairs.weights)
+        self._log_scales = np.log(pairs.scales)[pairs.segment_queries]
+        self._queries = pairs.row_queries
+
+    def at(self, scores: Vector) -> ExponentialPoint:
+        """Sum of the loss and its derivatives at the given scores."""
+        pairs = self._pairs
+        own = scores[pairs.rows]
+        # Pairs are within a query, so a score of its own is the origin that keeps most digits.
+        own = own - own[pairs.starts[pairs.queries[:-1]]][self._queries]
+        winners = _Side(*self._sums.softmax(self._log_weights - own), pairs, higher=True)
+        losers = _Side(*self._sums.softmax(self._log_weights + own), pairs, higher=False)
+        logs = self._log_scales + winners.logs + losers.outer
+        top = float(logs.max())
+        log_value = top + float(np.log(np.exp(logs - top).sum()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            won = winners.shares * np.exp(logs)[pairs.segments]
+            other = self._log_scales + losers.logs + winners.outer
+            lost = losers.shares * np.exp(other)[pairs.segments]
+            value = float(np.exp(log_value))
+            gradient = scatter(pairs.rows, lost - won, self._n_items)
+        return ExponentialPoint(
+            value=value,
+            gradient=gradient,
+            slope=value,
+            log_value=log_value,
+            pairs=pairs,
+            won=won,
+            lost=lost,
+            sides=(winners, losers),
+        )
+
+
+@dataclass(frozen=True)
+class ExponentialPoint:
+    """The exponential loss at some scores; see ``losses.LossPoint``.
+
+    Parameters
+    ----------
+    value, slope : float
+        Infinite where they exceed all numbers.
+    gradient : ndarray of shape (n_items,)
+        Infinite, or NaN, where what a row wins and what it loses exceed all numbers.
+    log_value : float
+        Logarithm of the value, always finite.
+    pairs : LevelPairs
+    won, lost : ndarray of shape (m,)
+        Loss of the pairs in which each row wins, and loses.
+    sides : tuple
+        Sums over winners and over losers.
+    """
+
+    value: float
+    gradient: Vector
+    slope: float
+    log_value: float
+    pairs: LevelPairs
+    won: Vector
+    lost: Vector
+    sides: tuple[_Side, _Side] = field(repr=False)
+
+    def curvature(self, v: Vector) -> Vector:
+        """Hessian times v: a row moves against the mean of v over its partners."""
+        rows, segments = self.pairs.rows, self.pairs.segments
+        own = v[rows]
+        winners, losers = self.sides
+        with np.errstate(invalid="ignore"):
+            change = self.won * (own - losers.mean(own)[segments])
+            change += self.lost * (own - winners.mean(own)[segments])
+        return scatter(rows, change, len(v))
+
+    def curvature_diagonal(self) -> Vector:
+        """Diagonal of the Hessian."""
+        return scatter(self.pairs.rows, self.won + self.lost, len(self.gradient))
+
+
+class _Side:
+    """Sums over the winners of each segment, or over the losers, and over all their segments."""
+
+    def __init__(self, logs: Vector, shares: Vector, pairs: LevelPairs, *, higher: bool) -> None:
+        self.logs = logs
+        self.shares = shares
+        self._segments = pairs.segments
+        self._turn = slice(None, None, -1 if higher else 1)
+        self._queries = (pairs.n_segments - pairs.queries)[::-1].copy() if higher else pairs.queries
+        turned = exclusive_sums(logs[self._turn], self._queries, np.logaddexp)
+        self.outer = turned[self._turn]
+        after = np.logaddexp(turned, logs[self._turn])
+        self._kept = np.exp(turned - after)
+        self._joined = np.exp(logs[self._turn] - after)
+
+    def mean(self, own: Vector) -> Vector:
+        """Mean of a number per row over all rows of this side that a segment is paired with."""
+        values = np.bincount(self._segments, self.shares * own, len(self.logs))
+        means = np.empty(len(values))
+        mixed_levels(
+            self._queries,
+            self._kept,
+            self._joined,
+            np.ascontiguousarray(values[self._turn]),
+            means,
+        )
+        return means[self._turn]

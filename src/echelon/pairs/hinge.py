@@ -54,10 +54,10 @@ class HingeLoss:
         won = self._moments(order, 1.0, entered[0])
         lost = self._moments(order, -1.0, entered[1])
         power = 2 if self._squared else 1
-        pull = lost[:, power - 1] - won[:, power - 1]
+        net = lost[:, power - 1] - won[:, power - 1]
         return HingePoint(
             value=float(order.factors @ won[:, power]),
-            gradient=order.scatter(power * order.factors * pull, self._n_items),
+            gradient=order.scatter(power * order.factors * net, self._n_items),
             slope=power * float(order.factors @ won[:, power - 1]),
             order=order,
             entered=entered,

@@ -24,13 +24,7 @@ def weigh_queries_alike(pairs: PairSet) -> PairSet:
 
 def paired_rows(pairs: PairSet) -> Codes:
     """Rows that are in a pair, ascending."""
-    paired = np.zeros(pairs.n_items, dtype=bool)
-    if pairs.implied is not None:
-        paired[pairs.implied.rows] = True
-    if pairs.listed is not None:
-        paired[pairs.listed.winners] = True
-        paired[pairs.listed.losers] = True
-    return np.flatnonzero(paired)
+    return np.sort(laid_out_rows(pairs)[0])
 
 
 def restrict_pairs(pairs: PairSet, rows: Codes) -> PairSet:
@@ -52,25 +46,22 @@ def laid_out_rows(pairs: PairSet) -> tuple[Codes, Codes]:
 
     Without stated pairs, which alone need them, there are no places.
     """
-    seen = np.zeros(pairs.n_items, dtype=bool)
-    rows = np.zeros(0, dtype=np.intp)
-    if pairs.implied is not None:
-        rows = pairs.implied.rows
-    if pairs.listed is not None:
-        seen[pairs.listed.winners] = seen[pairs.listed.losers] = True
-        seen[rows] = False
-        rows = np.concatenate([rows, np.flatnonzero(seen)])
-    place = np.zeros(pairs.n_items if pairs.listed is not None else 0, dtype=np.intp)
-    if pairs.listed is not None:
-        place[rows] = np.arange(len(rows))
+    none = np.zeros(0, dtype=np.intp)
+    rows = none if pairs.implied is None else pairs.implied.rows
+    if pairs.listed is None:
+        return rows, none
+    stated = np.zeros(pairs.n_items, dtype=bool)
+    stated[pairs.listed.winners] = stated[pairs.listed.losers] = True
+    stated[rows] = False
+    rows = np.concatenate([rows, np.flatnonzero(stated)])
+    place = np.zeros(pairs.n_items, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
     return rows, place
 
 
 def row_weight(pairs: PairSet) -> float:
     """Total weight of the rows in pairs; a row that is in stated pairs alone counts once."""
-    implied, listed = pairs.implied, pairs.listed
-    weight = 0.0 if implied is None else float(implied.weights.sum())
-    if listed is not None:
-        stated = np.unique(np.concatenate([listed.winners, listed.losers]))
-        weight += len(stated if implied is None else np.setdiff1d(stated, implied.rows))
-    return weight
+    n_rows = len(laid_out_rows(pairs)[0])
+    if pairs.implied is None:
+        return float(n_rows)
+    return float(pairs.implied.weights.sum()) + n_rows - len(pairs.implied.rows)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Codes, KeysLike, Vector
+from .._utils.types import Codes, FrameLike, KeysLike, Vector, VectorLike
 from .judgements import JudgementColumns, judged_pairs
 from .queries import by_id, checked_weights, query_codes
 
@@ -218,13 +218,13 @@ class PairSet:
     @classmethod
     def from_frame(
         cls,
-        frame: Any,
-        items: Any,
+        frame: FrameLike | Mapping[str, Any],
+        items: KeysLike,
         *,
         left: str = "left",
         right: str = "right",
         label: str | None = "label",
-        weights: Any = None,
+        weights: str | VectorLike | None = None,
         zero: str | None = None,
     ) -> PairSet:
         """Judgements on pairs of item ids, a line for each.

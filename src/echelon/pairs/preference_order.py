@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from .._utils.choices import require_choice
 from .._utils.types import Codes, Vector
-from .preference_panel import OrderResult, Panel, Preference, read_preference
+from .preference_function import CountedPreference, OrderResult, Preference, read_preference
 
 METHODS = ("quicksort", "degree")
 DECISIONS = ("sample", "majority")
@@ -71,20 +71,20 @@ def sort_by_degree(
     >>> result.order.tolist(), result.n_calls
     ([2, 0, 1], 3)
     """
-    panel, n = read_preference(h, n, consistency, batch_size)
+    asked, n = read_preference(h, n, consistency, batch_size)
     codes, starts = _grouped(groups, n)
     # The circle is drawn without regard to the order of items, but always the same way.
     circle = np.lexsort((np.random.default_rng(0).random(n), codes))
     wins, met = np.zeros(n), np.zeros(n)
     for u, v in _around(circle, starts, batch_size):
-        answers = panel.ask(u, v)
+        answers = asked.ask(u, v)
         u, v = u[: len(answers)], v[: len(answers)]
         wins += np.bincount(u, answers, n) + np.bincount(v, 1.0 - answers, n)
         met += np.bincount(u, minlength=n) + np.bincount(v, minlength=n)
-        if not panel.complete:
+        if not asked.complete:
             break
     degree = np.where(met > 0, wins / np.maximum(met, 1.0), 0.5)
-    return panel.result(np.lexsort((-degree, codes)))
+    return asked.result(np.lexsort((-degree, codes)))
 
 
 def quicksort(
@@ -117,7 +117,7 @@ def quicksort(
     top_k : int, optional
         Return the first so many of each group, and split only parts that they lie in.
     decide : {"sample", "majority"}, default="sample"
-        Whether v goes above a pivot u with probability h(v, u), or if h(v, u) > ½. Equal chances
+        Whether v goes above a pivot u with probability h(v, u), or if h(v, u) > ½. Equal odds
         are decided by a coin either way.
     consistency : {"assume", "check", "symmetrize"}, optional
         As for `sort_by_degree`.
@@ -150,16 +150,16 @@ def quicksort(
     require_choice("decide", decide, DECISIONS)
     if top_k is not None and (int(top_k) != top_k or top_k < 1):
         raise ValueError(f"top_k must be an integer of at least 1; found {top_k!r}.")
-    panel, n = read_preference(h, n, consistency, batch_size)
+    asked, n = read_preference(h, n, consistency, batch_size)
     codes, starts = _grouped(groups, n)
     order = np.argsort(codes, kind="stable")
     ends = starts[1:] if top_k is None else np.minimum(starts[1:], starts[:-1] + top_k)
     generator = np.random.default_rng(rng)
     parts = _Parts(starts[:-1], starts[1:], ends).open()
-    while len(parts.starts) and panel.complete:
-        parts = _split(order, parts, panel, generator, decide)
+    while len(parts.starts) and asked.complete:
+        parts = _split(order, parts, asked, generator, decide)
     wanted = np.arange(n) < np.repeat(ends, np.diff(starts))
-    return panel.result(order[wanted])
+    return asked.result(order[wanted])
 
 
 def order_by(
@@ -201,7 +201,7 @@ class _Parts:
 
 
 def _split(
-    order: Codes, parts: _Parts, panel: Panel, rng: np.random.Generator, decide: str
+    order: Codes, parts: _Parts, asked: CountedPreference, rng: np.random.Generator, decide: str
 ) -> _Parts:
     """Split every part around a pivot, in place, and return the parts that need more of it."""
     sizes = parts.ends - parts.starts
@@ -209,11 +209,11 @@ def _split(
     part = np.repeat(np.arange(len(sizes)), sizes)
     place = np.arange(len(part)) + np.repeat(parts.starts - (np.cumsum(sizes) - sizes), sizes)
     others = np.flatnonzero(place != pivots[part])
-    chance = panel.ask(order[place[others]], order[pivots[part[others]]])
-    others = others[: len(chance)]
+    probability = asked.ask(order[place[others]], order[pivots[part[others]]])
+    others = others[: len(probability)]
     # The pivot stays in the middle, and so does what was left unanswered.
     side = np.ones(len(part), dtype=np.intp)
-    side[others] = np.where(_above(chance, rng, decide), 0, 2)
+    side[others] = np.where(_above(probability, rng, decide), 0, 2)
     order[place] = order[place[np.argsort(3 * part + side, kind="stable")]]
     above = np.bincount(part[side == 0], minlength=len(sizes))
     below = np.bincount(part[side == 2], minlength=len(sizes))
@@ -224,11 +224,11 @@ def _split(
     ).open()
 
 
-def _above(chance: Vector, rng: np.random.Generator, decide: str) -> npt.NDArray[np.bool_]:
-    coins = rng.random(len(chance))
+def _above(probability: Vector, rng: np.random.Generator, decide: str) -> npt.NDArray[np.bool_]:
+    coins = rng.random(len(probability))
     if decide == "majority":
-        chance = 0.5 + 0.5 * np.sign(chance - 0.5)
-    return np.asarray(coins < chance)
+        probability = 0.5 + 0.5 * np.sign(probability - 0.5)
+    return np.asarray(coins < probability)
 
 
 def _around(circle: Codes, starts: Codes, batch_size: int) -> Iterator[tuple[Codes, Codes]]:

@@ -49,9 +49,14 @@ class ScoreOrder:
 
     def scatter(self, values: Vector, n_items: int) -> Vector:
         """Give a number per place to the rows, and zero to all others."""
-        result = np.zeros(n_items)
-        result[self.rows] = values
-        return result
+        return scatter(self.rows, values, n_items)
+
+
+def scatter(rows: Codes, values: Vector, n: int) -> Vector:
+    """The values at their rows, and zero elsewhere."""
+    result = np.zeros(n)
+    result[rows] = values
+    return result
 
 
 class ScoreSorter:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.extras import require_extra
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -45,12 +47,9 @@ _KEPT = 0.84
 
 def require_pyplot() -> Any:
     """Matplotlib's pyplot; a sentence that names the extra where it is not installed."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "Plots need matplotlib; install it with the plot extra: pip install 'echelon[plot]'."
-        ) from error
+    require_extra("Plots need", "plot", "matplotlib")
+    import matplotlib.pyplot as plt
+
     return plt
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import Any
 
 #: What is done with the place and the value of each result as soon as it is there.
 Receiver = Callable[[int, Any], None]
 
 
-class WaitingRoom:
+class EventLoop:
     """One event loop for many batches of coroutines, until ``close``.
 
     Clients that an async function keeps between its calls are bound to a loop, so the loop must
@@ -23,7 +23,7 @@ class WaitingRoom:
         self._runner: asyncio.Runner | _LoopThread | None = None
         self._waiting: Sequence[Awaitable[Any]] = ()
 
-    def settle(self, waiting: Sequence[Awaitable[Any]], n_at_once: int, receive: Receiver) -> None:
+    def gather(self, waiting: Sequence[Awaitable[Any]], n_at_once: int, receive: Receiver) -> None:
         """Wait for all, at most so many at once; the first failure ends the others and is raised.
 
         What came before a failure has been received.
@@ -31,7 +31,7 @@ class WaitingRoom:
         self._waiting = waiting
         if self._runner is None:
             self._runner = _LoopThread() if _in_a_loop() else asyncio.Runner()
-        self._runner.run(_settle(waiting, n_at_once, receive))
+        self._runner.run(_gather(waiting, n_at_once, receive))
 
     def close(self) -> None:
         """End the loop with all that runs in it, and its thread if there is one."""
@@ -48,17 +48,17 @@ class _LoopThread:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._end = asyncio.Event()
-        self._thread = threading.Thread(target=self._serve, name="echelon-judge", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="echelon-oracle", daemon=True)
 
     def _serve(self) -> None:
         # Leaving the block cancels what is under way, so an interrupt needs no more than `close`.
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(self._end.wait())
 
-    def run(self, work: Any) -> Any:
+    def run(self, work: Coroutine[Any, Any, None]) -> None:
         if self._thread.ident is None:
             self._thread.start()
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._end.set)
@@ -73,7 +73,7 @@ def _in_a_loop() -> bool:
     return True
 
 
-async def _settle(waiting: Sequence[Awaitable[Any]], n_at_once: int, receive: Receiver) -> None:
+async def _gather(waiting: Sequence[Awaitable[Any]], n_at_once: int, receive: Receiver) -> None:
     places = iter(range(len(waiting)))
     workers = [
         asyncio.create_task(_work(waiting, places, receive))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from sklearn.base import BaseEstimator
-
+from ..base.estimator import BaseEstimator
 from ..base.validation import RankingData
 from ..solvers.ranking.pair_newton import solve_linear_pairs
-from .linear_scores import LinearRankerMixin
-from .rank_svm_problem import check_rank_parameters, printer, read_rank_task, store_certificate
+from .linear_mixins import LinearRankerMixin
+from .rank_svm_mixin import RankSVMMixin
 
 
-class LinearRankSVM(LinearRankerMixin, BaseEstimator):
+class LinearRankSVM(RankSVMMixin, LinearRankerMixin, BaseEstimator):
     """Linear ranking support vector machine for many rows [MRT18].
 
     Parameters
@@ -110,21 +109,15 @@ class LinearRankSVM(LinearRankerMixin, BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _check_parameters(self) -> None:
-        check_rank_parameters(self)
-
     def _learn(self, data: RankingData) -> None:
         last = getattr(self, "coef_", None) if self.warm_start else None
-        task = read_rank_task(self, data)
+        problem = self._problem(data)
         solution = solve_linear_pairs(
-            task.X,
-            task.pairs,
-            task.C,
-            squared=self.loss == "squared_hinge",
-            start=last if last is not None and len(last) == task.X.shape[1] else None,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            progress=printer(self),
+            problem.X,
+            problem.pairs,
+            problem.C,
+            start=last if last is not None and len(last) == problem.X.shape[1] else None,
+            **self._settings(),
         )
         self.coef_ = solution.coef
-        store_certificate(self, solution)
+        self._store_certificate(solution)

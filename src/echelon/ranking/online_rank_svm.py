@@ -6,19 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from .._utils.choices import require_choice
-from .._utils.types import RandomStateLike, Vector
+from .._utils.types import Index, RandomStateLike, Vector
+from ..base.estimator import BaseEstimator
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs import PairSet, query_codes
-from ..pairs.losses import pair_loss
-from ..solvers.ranking.online_rank_svm import LOSSES, RATES, DescentState, PairSteps, descend
+from ..pairs.losses import HINGE_LOSSES, pair_loss
+from ..solvers.ranking.online_rank_svm import RATES, DescentState, PairSteps, descend
 from ..solvers.ranking.pair_draws import PairSampler
-from .linear_scores import LinearRankerMixin, StreamedRankerMixin
+from .linear_mixins import LinearRankerMixin, StreamedRankerMixin
 
 # Query of rows without one, which no id of the user equals.
 _NO_QUERY = ()
@@ -37,16 +36,16 @@ class _Rows:
         return len(self.relevance)
 
     def followed_by(self, other: _Rows) -> _Rows:
-        stack = sp.vstack if sp.issparse(self.X) or sp.issparse(other.X) else np.vstack
-        X = stack([self.X, other.X])
+        sparse = sp.issparse(self.X) or sp.issparse(other.X)
+        both = (self.X, other.X)
         return _Rows(
-            X.tocsr() if sp.issparse(X) else X,
+            sp.vstack(both, format="csr") if sparse else np.vstack(both),
             np.r_[self.relevance, other.relevance],
             self.qid + other.qid,
             np.r_[self.weights, other.weights],
         )
 
-    def take(self, rows: npt.NDArray[np.intp]) -> _Rows:
+    def take(self, rows: Index) -> _Rows:
         qid = [self.qid[row] for row in rows]
         return _Rows(self.X[rows], self.relevance[rows], qid, self.weights[rows])
 
@@ -149,6 +148,8 @@ class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
         self.buffer_size = buffer_size
         self.random_state = random_state
 
+    _buffer: _Rows | None
+
     def _learn(self, data: RankingData) -> None:
         steps, rng = self._steps(), self._new_generator()
         sampler = PairSampler(data.pairs, data.X)
@@ -195,7 +196,7 @@ class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
         return X, sampler.draw(size, self._rng)
 
     def _sample(self, rows: _Rows, n_new: int) -> None:
-        """Keep each row seen so far with the same chance."""
+        """Keep each row seen so far with the same probability."""
         known = len(rows) - n_new
         places = list(range(known))
         slots = self._rng.integers(0, self._n_seen + 1 + np.arange(n_new))
@@ -214,7 +215,7 @@ class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
         require_count("buffer_size", self.buffer_size, 0)
         if self.initial_rate is not None:
             require_positive("initial_rate", self.initial_rate)
-        require_choice("loss", self.loss, LOSSES)
+        require_choice("loss", self.loss, HINGE_LOSSES)
         require_choice("learning_rate", self.learning_rate, RATES)
 
     def _steps(self) -> PairSteps:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._utils.choices import require_choice
 from .._utils.types import RandomStateLike, Vector
+from ..base.estimator import BaseEstimator
 from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
-from ..base.mixins import RankerMixin
 from ..base.validation import RankingData
 from ..kernels import Kernel, Precomputed
 from ..ordinal.arrays import require_count, require_positive
@@ -27,19 +27,13 @@ from ..solvers.ranking.pair_newton import (
     without_idle_rows,
 )
 from ..solvers.ranking.score_spaces import kernel_space
-from .rank_svm_problem import (
-    RankTask,
-    check_rank_parameters,
-    printer,
-    read_rank_task,
-    store_certificate,
-)
+from .rank_svm_mixin import RankProblem, RankSVMMixin
 
 # So many stated pairs at most are solved in the dual unless the solver is chosen.
 _FEW_PAIRS = 2_000
 
 
-class RankSVM(KernelMachineMixin, RankerMixin, BaseEstimator):
+class RankSVM(KernelMachineMixin, RankSVMMixin, BaseEstimator):
     """Ranking support vector machine with kernels [MRT18].
 
     Parameters
@@ -132,8 +126,8 @@ class RankSVM(KernelMachineMixin, RankerMixin, BaseEstimator):
         self,
         C: float = 1.0,
         *,
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
+        kernel: str | Kernel | Callable[..., Any] = "rbf",
+        gamma: str | float = "scale",
         degree: int = 3,
         coef0: float = 0.0,
         n_components: int | None = None,
@@ -164,64 +158,60 @@ class RankSVM(KernelMachineMixin, RankerMixin, BaseEstimator):
         self.random_state = random_state
 
     def _learn(self, data: RankingData) -> None:
-        task = read_rank_task(self, data)
+        whole = self._problem(data)
         # Another order of entries would round the kernel differently.
-        inputs = task.X if sp.issparse(task.X) else np.ascontiguousarray(task.X)
+        inputs = whole.X if sp.issparse(whole.X) else np.ascontiguousarray(whole.X)
         kernel = make_kernel(self, inputs, data.sample_weight)
-        rows = paired_rows(task.pairs)
+        rows = paired_rows(whole.pairs)
         if len(rows) < inputs.shape[0]:
             inputs = take_inputs(kernel, inputs, rows, rows)
-        problem = RankTask(inputs, restrict_pairs(task.pairs, rows), task.C)
+        problem = RankProblem(inputs, restrict_pairs(whole.pairs, rows), whole.C)
         coef, solution = self._solve(kernel, problem)
         self._store_support(kernel, inputs, rows, coef)
-        store_certificate(self, solution)
+        self._store_certificate(solution)
 
     def _check_parameters(self) -> None:
-        check_rank_parameters(self)
+        super()._check_parameters()
         require_choice("solver", self.solver, ("auto", "primal", "dual"))
         require_positive("cache_size", self.cache_size)
         if self.n_components is not None:
             require_count("n_components", self.n_components)
 
-    def _solve(self, kernel: Kernel, task: RankTask) -> tuple[Vector, PairSolution]:
+    def _solve(self, kernel: Kernel, problem: RankProblem) -> tuple[Vector, PairSolution]:
         """Coefficients of the rows, and the certificate."""
-        settings = {
-            "squared": self.loss == "squared_hinge",
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-            "progress": printer(self),
-        }
+        X, pairs, C, settings = problem.X, problem.pairs, problem.C, self._settings()
         if self.n_components is not None:
-            return self._solve_on_few_rows(kernel, task, settings)
-        if self._takes_dual(task.pairs):
-            gram = kernel.block(task.X)
-            solution = solve_pair_dual(gram, task.pairs.to_listed(), task.C, **settings)
+            return self._solve_on_few_rows(kernel, problem, self.n_components)
+        if self._takes_dual(pairs):
+            solution = solve_pair_dual(kernel.block(X), pairs.to_listed(), C, **settings)
             return solution.coef, solution
-        space = kernel_space(kernel, task.X, self.cache_size)
-        solution = solve_pairs(space, task.pairs, task.C, **settings)
+        space = kernel_space(kernel, X, self.cache_size)
+        solution = solve_pairs(space, pairs, C, **settings)
         solution = without_idle_rows(
-            space, task.pairs, task.C, solution, squared=settings["squared"], tol=self.tol
+            space, pairs, C, solution, squared=settings["squared"], tol=self.tol
         )
         return solution.coef, solution
 
     def _solve_on_few_rows(
-        self, kernel: Kernel, task: RankTask, settings: dict[str, Any]
+        self, kernel: Kernel, problem: RankProblem, n_components: int
     ) -> tuple[Vector, PairSolution]:
+        X, pairs, C, settings = problem.X, problem.pairs, problem.C, self._settings()
+
         def column(row: int) -> Vector:
             if isinstance(kernel, Precomputed):
-                return np.asarray(task.X[:, row], dtype=np.float64)
-            return kernel.block(task.X, task.X[[row]])[:, 0]
+                return np.asarray(X[:, row], dtype=np.float64)
+            return kernel.block(X, X[[row]])[:, 0]
 
         rng = check_random_state(self.random_state)
-        found = factor_kernel(column, kernel.diagonal(task.X), self.n_components, rng)
-        if self._takes_dual(task.pairs):
+        found = factor_kernel(column, kernel.diagonal(X), n_components, rng)
+        if self._takes_dual(pairs):
             gram = found.factor @ found.factor.T
-            solution = solve_pair_dual(gram, task.pairs.to_listed(), task.C, **settings)
+            solution = solve_pair_dual(gram, pairs.to_listed(), C, **settings)
             coef = found.factor.T @ solution.coef
         else:
-            solution = solve_linear_pairs(found.factor, task.pairs, task.C, **settings)
+            solution = solve_linear_pairs(found.factor, pairs, C, **settings)
             coef = solution.coef
-        of_rows = np.zeros(task.X.shape[0])
+        of_rows = np.zeros(X.shape[0])
         of_rows[found.pivots] = found.coefficients(coef)
         return of_rows, solution
 

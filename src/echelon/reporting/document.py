@@ -6,9 +6,10 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from html import escape
-from importlib import import_module, resources
+from importlib import resources
 from pathlib import Path
 
+from .._utils.extras import require_extra
 from .._utils.files import write_whole
 from .content import Section
 
@@ -100,14 +101,7 @@ def to_html(title: str, contents: Sequence[Section]) -> str:
 
 def require_packages() -> None:
     """Say what to install where something is missing."""
-    for name in ("jinja2", "matplotlib"):
-        try:
-            import_module(name)
-        except ImportError as error:
-            raise ImportError(
-                f"Reports need {name}; install it with the report extra: "
-                "pip install 'echelon[report]'."
-            ) from error
+    require_extra("Reports need", "report", "jinja2", "matplotlib")
 
 
 def _asset(name: str) -> str:

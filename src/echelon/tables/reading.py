@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._utils.extras import require_extra
 from .arrow_files import ArrowReader
 from .delimited import DelimitedReader
 from .faults import TableError, no_such_column
@@ -139,6 +140,7 @@ def _refuse_absent(keep: Collection[str], frame: pd.DataFrame, reader: Reader, w
 
 def open_reader(source: Source, format: str | None, delimiter: str | None) -> Reader:
     """The reader of a source's format."""
+    require_extra("Tables need", "cli", "pandas", "pyarrow")
     format = source.format(format)
     if format in ("csv", "tsv"):
         return DelimitedReader(source, checked_delimiter(delimiter, format))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from echelon._utils.files import whole_file
 
+from .._utils.extras import require_extra
 from .faults import TableError
 from .formats import TEXT_FORMATS, output_format
 from .rendering import delimited_header, delimited_rows, json_rows
@@ -53,6 +54,7 @@ class TableWriter:
     def __init__(
         self, path: str | Path, format: str | None = None, shares: Collection[str] = ()
     ) -> None:
+        require_extra("Tables need", "cli", "pandas", "pyarrow")
         self.path = path
         self.shares = frozenset(shares)
         self.format = output_format(path, format)

@@ -14,7 +14,7 @@ from ..linear.proportional_odds import ProportionalOdds
 from ..meta.calibration import OrdinalCalibrator
 from ..model_selection.preparation import prepare
 from ..ordinal.costs import cost_matrix
-from ..ordinal.intervals import conformal_p_values, missed_share
+from ..ordinal.intervals import conformal_p_values, miscoverage
 from ..rules.rank_rules import RankRules
 from .array_model import Arrays
 
@@ -43,7 +43,7 @@ def array_form(trained: TrainedModel) -> Arrays | None:
         arrays["judge"] = _part(judge.estimator_, trained.schema, len(trained.classes))
     except _NoArrays:
         return None
-    arrays["reach"] = _reach(judge.calibration_scores_[0], missed_share(judge.confidence))
+    arrays["reach"] = _reach(judge.calibration_scores_[0], miscoverage(judge.confidence))
     return arrays
 
 

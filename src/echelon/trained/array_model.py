@@ -169,7 +169,7 @@ def _chances(chances: Arrays, scores: Vector) -> Matrix:
 
 
 def _grown_interval(chances: Matrix, seeds: Codes, reach: float) -> tuple[Codes, Codes]:
-    """Labels whose `echelon.ordinal.intervals.probability_strangeness` is at most the reach.
+    """Labels whose `echelon.ordinal.intervals.probability_nonconformity` is at most the reach.
 
     An interval grows from its seed as long as the probability inside it is within the reach.
     """

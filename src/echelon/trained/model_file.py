@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .._utils.extras import require_extra
 from .._utils.files import write_whole
 from .trust import UnknownTypeError, find_types, is_trusted, name_types
 
@@ -68,6 +69,7 @@ def write_model_file(
 
 def dump_estimators(estimators: Any) -> bytes:
     """Estimators as bytes, with the types of this package by their stable names."""
+    require_extra("Model files need", "cli", "skops")
     import skops.io
 
     packed = skops.io.dumps(estimators)
@@ -212,6 +214,7 @@ def _check_kind(path: Path, card: dict[str, Any]) -> None:
 
 def load_estimators(path: Path, packed: bytes) -> Any:
     """The estimators of a model file, if they are made of trusted types alone."""
+    require_extra("Model files need", "cli", "skops")
     import skops.io
 
     try:

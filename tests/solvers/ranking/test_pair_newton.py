@@ -10,9 +10,9 @@ from echelon.pairs.pair_set import PairSet
 from echelon.solvers.ranking.kernel_factor import factor_kernel
 from echelon.solvers.ranking.pair_draws import draw_pairs
 from echelon.solvers.ranking.pair_dual import solve_pair_dual
-from echelon.solvers.ranking.pair_hinge import PairHinge
 from echelon.solvers.ranking.pair_newton import solve_pairs, without_idle_rows
 from echelon.solvers.ranking.score_spaces import KernelSpace, LinearSpace
+from echelon.solvers.ranking.smoothed_hinge import SmoothedHinge
 
 
 @st.composite
@@ -98,7 +98,7 @@ def test_the_rounded_hinge(h):
     inside = (t > 0.0) & (t < h)
     value = np.where(inside, t**2 / (2.0 * h), np.maximum(0.0, t - 0.5 * h))
     alpha = 2.0 * weights * np.clip(t / h, 0.0, 1.0)
-    terms = PairHinge(pairs, 2.0, squared=False).at(scores, h)
+    terms = SmoothedHinge(pairs, 2.0, squared=False).at(scores, h)
     assert terms.value == pytest.approx(2.0 * weights @ value)
     assert terms.exact == pytest.approx(2.0 * weights @ np.maximum(0.0, t))
     excess = 2.0 * weights @ np.maximum(0.0, t) - alpha @ t

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ..._utils.types import Index, LabelsLike, Matrix, Vector
 from ...ordinal.arrays import read_numbers, require_count
-from ...pairs.preference_panel import ROUNDING, read_probabilities
+from ...pairs.preference_function import ROUNDING, read_probabilities
 from .emphasis_axioms import Emphasis, as_function, check_emphasis
 from .misranking import pair_rows, query_pairs, tie_error
 from .queries import QueryRows, order_within, padded_queries, read_label_column

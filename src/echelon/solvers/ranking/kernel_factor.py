@@ -1,6 +1,6 @@
 """A kernel matrix as a product of a thin factor with itself, from few of its columns.
 
-Cholesky's method with pivots drawn at random: the next row is drawn with the chance of what its
+Cholesky's method with pivots drawn at random: the next row is drawn in proportion to what its
 diagonal entry still lacks, so rows far from those chosen are preferred, and equal rows are not
 chosen twice.
 """
@@ -61,11 +61,11 @@ def factor_kernel(
     factor = np.zeros((len(left), rank), order="F")
     pivots: list[int] = []
     for number in range(rank):
-        chance = np.where(left > floor, left, 0.0)
-        total = chance.sum()
+        weight = np.where(left > floor, left, 0.0)
+        total = weight.sum()
         if total <= 0.0:
             break
-        pivot = int(rng.choice(len(left), p=chance / total))
+        pivot = int(rng.choice(len(left), p=weight / total))
         rest = column(pivot) - factor[:, :number] @ factor[pivot, :number]
         factor[:, number] = rest / np.sqrt(rest[pivot] if rest[pivot] > 0.0 else left[pivot])
         left -= factor[:, number] ** 2

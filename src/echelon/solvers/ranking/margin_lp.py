@@ -21,6 +21,7 @@ The solver has absolute tolerances, so the inputs are brought to a range of abou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,8 +124,8 @@ def maximise_margin(
         middle = oracle.at(0.5 * (coef + centre.coef), 0.5 * (margin + centre.margin), slack)
         master.add(vertex.cuts)
         master.add(middle.cuts)
-        best = max(best, vertex, key=_value)
-        centre = max(centre, vertex, middle, key=_value)
+        best = max(best, vertex, key=attrgetter("value"))
+        centre = max(centre, vertex, middle, key=attrgetter("value"))
     return MarginResult(
         coef=best.coef,
         margin=best.margin * unit,
@@ -135,10 +136,6 @@ def maximise_margin(
         converged=upper - best.value <= tol * scale,
         scale=scale * unit,
     )
-
-
-def _value(point: _Point) -> float:
-    return point.value
 
 
 class _Master:

@@ -24,9 +24,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._utils.types import Codes, Vector
+from ...pairs.losses import PAIR_LOSSES
 
-#: Losses, and L in units of the mean ‖d‖².
-LOSSES = {"hinge": 0.25, "squared_hinge": 2.0}
+# L of each loss, in units of the mean ‖d‖².
+_CURVATURES = {"hinge": 0.25, "squared_hinge": 2.0}
 RATES = ("optimal", "inverse_sqrt", "constant")
 
 
@@ -102,12 +103,11 @@ def descend(
 def _step(D: Any, state: DescentState, steps: PairSteps) -> DescentState:
     own = float((D.multiply(D) if sp.issparse(D) else D * D).sum())
     size, n_pairs, squares = D.shape[0], state.n_pairs + D.shape[0], state.squares + own
-    curvature = LOSSES[steps.loss] * max(squares / n_pairs, own / size)
-    short = np.maximum(1.0 - np.asarray(D @ state.coef), 0.0)
-    pull = 2.0 * short if steps.loss == "squared_hinge" else (short > 0.0).astype(np.float64)
+    curvature = _CURVATURES[steps.loss] * max(squares / n_pairs, own / size)
+    _, slopes, _ = PAIR_LOSSES[steps.loss].derivatives(np.asarray(D @ state.coef), 1.0)
     t = state.n_steps + 1
     rate = steps.rate(t, curvature)
     shrunk = max(0.0, 1.0 - rate * steps.alpha) * state.coef
-    coef = shrunk + (rate / size) * np.asarray(D.T @ pull)
+    coef = shrunk - (rate / size) * np.asarray(D.T @ slopes)
     average = state.average + (2.0 / (t + 1)) * (coef - state.average)
     return DescentState(coef, average, t, n_pairs, squares)

@@ -88,11 +88,11 @@ class _PairDual:
     def __post_init__(self) -> None:
         winners, losers = self.pairs.winners, self.pairs.losers
         diagonal = self.gram.diagonal()
-        bend = diagonal[winners] + diagonal[losers] - 2.0 * self.gram[winners, losers]
+        curvature = diagonal[winners] + diagonal[losers] - 2.0 * self.gram[winners, losers]
         self.ridge = 0.5 / self.upper if self.squared else np.zeros(len(self.upper))
-        self.bend = np.maximum(0.0, bend) + self.ridge
-        # Of two equal rows the scores cannot differ, and a tiny bend is as good as none.
-        self.bend = np.maximum(self.bend, 1e-14 * max(1.0, float(diagonal.max())))
+        self.curvature = np.maximum(0.0, curvature) + self.ridge
+        # Of two equal rows the scores cannot differ, and a tiny curvature is as good as none.
+        self.curvature = np.maximum(self.curvature, 1e-14 * max(1.0, float(diagonal.max())))
         self.limit = np.full(len(self.upper), np.inf) if self.squared else self.upper
         self.alpha = np.zeros(len(self.upper))
         self.coef = np.zeros(len(self.gram))
@@ -131,7 +131,7 @@ class _PairDual:
         for p in rng.permutation(np.flatnonzero(can)):
             i, j, before = winners[p], losers[p], self.alpha[p]
             rise_p = 1.0 - self.scores[i] + self.scores[j] - self.ridge[p] * before
-            after = min(max(0.0, before + rise_p / self.bend[p]), self.limit[p])
+            after = min(max(0.0, before + rise_p / self.curvature[p]), self.limit[p])
             if after != before:
                 self.alpha[p] = after
                 self.scores += (after - before) * (self.gram[i] - self.gram[j])
@@ -145,9 +145,9 @@ class _PairDual:
             self.refresh()
             rise = self.rise()[free]
             step = self._newton_step(free, rise)
-            room = np.where(step > 0.0, self.limit[free] - self.alpha[free], self.alpha[free])
+            left = np.where(step > 0.0, self.limit[free] - self.alpha[free], self.alpha[free])
             with np.errstate(divide="ignore", invalid="ignore"):
-                longest = np.where(step != 0.0, room / np.abs(step), np.inf)
+                longest = np.where(step != 0.0, left / np.abs(step), np.inf)
             first = int(np.argmin(longest))
             length = min(1.0, float(longest[first]))
             self.alpha[free] = np.clip(self.alpha[free] + length * step, 0.0, self.limit[free])
@@ -160,7 +160,7 @@ class _PairDual:
         i, j = self.pairs.winners[free], self.pairs.losers[free]
         rows = self.gram[i] - self.gram[j]
         system = rows[:, i] - rows[:, j]
-        diagonal = self.bend[free]
+        diagonal = self.curvature[free]
         # Pairs can depend on each other; the ridge lets the step run along such directions.
         system[np.diag_indices_from(system)] += self.ridge[free] + 1e-10 * diagonal
         size = 1.0 / np.sqrt(diagonal)

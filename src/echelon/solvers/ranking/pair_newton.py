@@ -8,8 +8,8 @@ with φ(t) = max(t, 0) or its square. A step needs a few products of scores and 
 the rows, and sums over pairs, which are never listed. The scores along a step are known once it is
 found, so its length is searched exactly without another product.
 
-The squared hinge is solved as it is. The hinge is rounded over a width h, see `pair_hinge`, solved,
-and followed as h → 0. The dual variables
+The squared hinge is solved as it is. The hinge is smoothed over a width h, see `smoothed_hinge`,
+solved, and followed as h → 0. The dual variables
 α_p = C·c_p·φ_h'(1 − m_p) lie in the box of the hinge whatever h, and with v = Σ α_p·(k_winner −
 k_loser) and e_p = α_p·(1 − m_p) for short the duality gap of a point is
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,10 +31,20 @@ import scipy.sparse as sp
 from ..._utils.types import Vector
 from ...pairs.losses import pair_loss
 from ...pairs.pair_set import PairSet
-from .pair_hinge import HingeTerms, PairHinge
 from .score_spaces import LinearSpace, ScoreSpace
+from .smoothed_hinge import HingeTerms, SmoothedHinge
 
 Progress = Callable[[int, float, float, float], None]
+
+
+class SolverSettings(TypedDict, total=False):
+    """How to solve, for the primal and the dual."""
+
+    squared: Required[bool]
+    tol: float
+    max_iter: int
+    progress: Progress | None
+
 
 _FIRST_WIDTH, _NEXT_WIDTH = 1.0, 0.1
 _SMALLEST_RATIO = 0.1
@@ -72,8 +82,8 @@ class _Point:
     half_norm: float
     h: float
     terms: HingeTerms
-    slope: Vector
-    unbalance: float
+    gradient: Vector
+    half_square: float  # ½‖gradient‖²
 
     @property
     def value(self) -> float:
@@ -85,7 +95,7 @@ class _Point:
 
     @property
     def gap(self) -> float:
-        return self.unbalance + self.terms.excess
+        return self.half_square + self.terms.excess
 
 
 @dataclass(frozen=True)
@@ -126,7 +136,7 @@ def solve_pairs(
     progress : callable, optional
         Called with the number of steps, the objective, the gap and the width h.
     """
-    newton = _Newton(space, PairHinge(pairs, C, squared), tol, max_iter, progress)
+    newton = _Newton(space, SmoothedHinge(pairs, C, squared), tol, max_iter, progress)
     n_iter = newton.run(np.zeros(space.size) if start is None else start)
     best = newton.best
     gap = max(0.0, best.objective - newton.bound)
@@ -142,7 +152,12 @@ def solve_pairs(
 
 
 def solve_linear_pairs(
-    X: Any, pairs: PairSet, C: float, *, start: Vector | None = None, **settings: Any
+    X: Any,
+    pairs: PairSet,
+    C: float,
+    *,
+    start: Vector | None = None,
+    **settings: Unpack[SolverSettings],
 ) -> PairSolution:
     """Minimise over linear scores of rows, from the solution for drawn pairs where rows are many.
 
@@ -166,8 +181,9 @@ def solve_linear_pairs(
         against_zero = np.column_stack([np.arange(n_drawn), np.full(n_drawn, n_drawn)])
         drawn = PairSet.from_pairs(against_zero, n_drawn + 1)
         weight = C * pairs.total_weight / n_drawn
-        rough = {"tol": _ROUGH, "squared": settings["squared"]}
-        start = solve_pairs(LinearSpace(rows, drawn), drawn, weight, **rough).coef
+        space_of_drawn = LinearSpace(rows, drawn)
+        squared = settings["squared"]
+        start = solve_pairs(space_of_drawn, drawn, weight, squared=squared, tol=_ROUGH).coef
     return solve_pairs(space, pairs, C, start=start, **settings)
 
 
@@ -204,7 +220,7 @@ class _Newton:
     def __init__(
         self,
         space: ScoreSpace,
-        loss: PairHinge,
+        loss: SmoothedHinge,
         tol: float,
         max_iter: int,
         progress: Progress | None,
@@ -215,16 +231,16 @@ class _Newton:
         self.max_iter = max_iter
         self.progress = progress
         self.bound = -np.inf
-        self.first_unbalance = np.inf
+        self.first_half_square = np.inf
 
     def run(self, coef: Vector) -> int:
         """Iterate to the goal or to the limit; the number of steps."""
         scores = self.space.scores(coef)
         half_norm = 0.5 * self.space.product(coef, coef, scores)
-        # A start that is none needs a wide hinge, in which all pairs bend.
+        # A start that is none needs a wide hinge, in which all pairs have curvature.
         h = _FIRST_WIDTH if half_norm == 0.0 else _NEXT_WIDTH
         point = self.keep(coef, scores, half_norm, h)
-        self.first_unbalance = max(point.unbalance, 1e-300)
+        self.first_half_square = max(point.half_square, 1e-300)
         n_iter = stalls = 0
         while True:
             if self.progress is not None:
@@ -250,16 +266,16 @@ class _Newton:
     def is_done(self, point: _Point, n_iter: int) -> bool:
         """Whether the goal is met; small coefficients must be right too, which the gap hardly sees.
 
-        So one step is always taken, and more if the slope is not small beside the coefficients.
+        So one step is always taken, and more if the gradient is not small beside the coefficients.
         """
-        right = point.unbalance <= 1e-4 * point.half_norm
+        right = point.half_square <= 1e-4 * point.half_norm
         return n_iter > 0 and right and self.gap() <= self.goal(point)
 
     def is_solved(self, point: _Point) -> bool:
-        """Whether the width is, so that what is left of the gap comes from rounding."""
+        """Whether the width is, so that what is left of the gap comes from smoothing."""
         if self.loss.squared or self.gap() <= self.goal(point):
             return False
-        return point.unbalance <= max(0.5 * self.goal(point), 0.1 * point.terms.excess)
+        return point.half_square <= max(0.5 * self.goal(point), 0.1 * point.terms.excess)
 
     def keep(self, coef: Vector, scores: Vector, half_norm: float, h: float) -> _Point:
         """Evaluate a point, and remember it if it is the best."""
@@ -268,9 +284,9 @@ class _Newton:
     def finish(
         self, coef: Vector, scores: Vector, half_norm: float, h: float, terms: HingeTerms
     ) -> _Point:
-        slope = coef + self.space.pull(terms.gradient)
-        unbalance = 0.5 * self.space.product(slope, slope, None)
-        point = _Point(coef, scores, half_norm, h, terms, slope, unbalance)
+        gradient = coef + self.space.gradient(terms.gradient)
+        half_square = 0.5 * self.space.product(gradient, gradient, None)
+        point = _Point(coef, scores, half_norm, h, terms, gradient, half_square)
         self.bound = max(self.bound, point.objective - point.gap)
         if not hasattr(self, "best") or point.objective <= self.best.objective:
             self.best = point
@@ -287,20 +303,20 @@ class _Newton:
         space, terms = self.space, point.terms
         width = np.inf if self.loss.squared else point.h
         precondition = space.preconditioner(terms.total_curvature(), point.scores, width)
-        r = -point.slope
+        r = -point.gradient
         z, image, size = precondition(r)
         first = size
         p, p_scores = z, space.scores(z) if image is None else image
         coef, scores = np.zeros_like(p), np.zeros_like(p_scores)
         # The nearer the optimum, the more digits of the step are right.
-        accuracy = float(np.clip(point.unbalance / self.first_unbalance, 1e-8, 1e-2))
-        enough = max(1e-2 * self.goal(point), accuracy * point.unbalance)
+        accuracy = float(np.clip(point.half_square / self.first_half_square, 1e-8, 1e-2))
+        enough = max(1e-2 * self.goal(point), accuracy * point.half_square)
         for _ in range(_MOST_PRODUCTS):
-            q = p + space.pull(terms.curvature(p_scores))
-            bend = space.product(q, p, p_scores)
-            if bend <= 0.0 or size <= 0.0:
+            q = p + space.gradient(terms.curvature(p_scores))
+            curvature = space.product(q, p, p_scores)
+            if curvature <= 0.0 or size <= 0.0:
                 break
-            length = size / bend
+            length = size / curvature
             coef, scores = coef + length * p, scores + length * p_scores
             r = r - length * q
             z, image, after = precondition(r)
@@ -311,7 +327,7 @@ class _Newton:
             ratio, size = after / size, after
             p = z + ratio * p
             p_scores = (space.scores(z) if image is None else image) + ratio * p_scores
-        descent = -space.product(point.slope, coef, scores)
+        descent = -space.product(point.gradient, coef, scores)
         return _Step(coef, scores, descent, space.product(coef, coef, scores))
 
     def search(self, point: _Point, step: _Step) -> _Point:

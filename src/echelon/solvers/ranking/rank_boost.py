@@ -25,12 +25,13 @@ from typing import Any
 import numpy as np
 
 from ..._utils.types import Vector
+from ...pairs.losses import SMOOTH_LOSSES
 from ...pairs.pair_set import PairSet
 from .rank_boost_losses import ExponentialPairs, LogisticPairs
 from .rank_boost_steps import Line, PairObjective, book_step, exact_step, margin_step
 from .rank_boost_stumps import Answers
 
-LOSSES = ("exponential", "logistic", "smooth_margin")
+LOSSES = (*SMOOTH_LOSSES, "smooth_margin")
 STEPS = ("exact", "book")
 
 # A base ranker gives itself and its answers for the rows, for weights π of the rows.

@@ -20,7 +20,8 @@ from scipy.special import logsumexp
 
 from ..._native._rank_stumps import pair_masses, segment_factors, step_rows, sum_classes
 from ..._utils.types import Index, Matrix, Vector
-from ...pairs.losses import misranked, pair_loss
+from ...pairs.losses import pair_loss
+from ...pairs.misranking import misranked
 from ...pairs.pair_rows import laid_out_rows
 from ...pairs.pair_set import LevelPairs, ListedPairs, PairSet
 from .rank_boost_steps import FewLine, Line, ManyLine

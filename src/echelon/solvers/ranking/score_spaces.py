@@ -27,7 +27,7 @@ _FACTORED_COLUMNS = 200
 _DRAWN_PER_COLUMN = 400
 _FEWEST_DRAWN, _MOST_DRAWN = 2_000, 20_000
 _FACTORED_PER_COLUMN = 100
-_FEWEST_BENT_PER_COLUMN = 3
+_FEWEST_CURVED_PER_COLUMN = 3
 
 
 class ScoreSpace(Protocol):
@@ -42,8 +42,8 @@ class ScoreSpace(Protocol):
         """Scores of all rows."""
         ...
 
-    def pull(self, gradient: Vector) -> Vector:
-        """The element whose product with any other is the derivative along that one's scores."""
+    def gradient(self, in_scores: Vector) -> Vector:
+        """The gradient as an element: its product with another is the slope along that one."""
         ...
 
     def product(self, a: Vector, b: Vector, scores_b: Vector | None) -> float:
@@ -59,7 +59,7 @@ class ScoreSpace(Protocol):
             Total curvature over all pairs.
         scores : ndarray of shape (n,)
         width : float
-            Pairs bend the loss whose margin lies between 1 − width and 1.
+            Pairs have curvature whose margin lies between 1 − width and 1.
         """
         ...
 
@@ -96,28 +96,28 @@ class LinearSpace:
         """X·w."""
         return np.asarray(self._X @ element)
 
-    def pull(self, gradient: Vector) -> Vector:
+    def gradient(self, in_scores: Vector) -> Vector:
         """Xᵀg."""
-        return np.asarray(self._X.T @ gradient)
+        return np.asarray(self._X.T @ in_scores)
 
     def product(self, a: Vector, b: Vector, scores_b: Vector | None) -> float:
         """Inner product of coefficients."""
         return float(a @ b)
 
     def preconditioner(self, weight: float, scores: Vector, width: float) -> Precondition:
-        """Inverse of I + weight·(mean of δδᵀ over drawn pairs that bend), or of its diagonal."""
+        """Inverse of I + weight·(mean of δδᵀ over drawn curved pairs), or of its diagonal."""
         slack = 1.0 - (scores[self._winners] - scores[self._losers])
         outside = np.maximum(0.0, np.maximum(-slack, slack - width))
-        few = min(len(slack), _FEWEST_BENT_PER_COLUMN * self.size)
-        # Where next to no drawn pair bends, those do that are nearest to it.
+        few = min(len(slack), _FEWEST_CURVED_PER_COLUMN * self.size)
+        # Where next to no drawn pair has any, those nearest to it stand in.
         limit = np.partition(outside, few - 1)[few - 1]
-        bent = self._few_differences[np.flatnonzero(outside <= limit)]
-        scale = weight / bent.shape[0]
+        curved = self._few_differences[np.flatnonzero(outside <= limit)]
+        scale = weight / curved.shape[0]
         if self.size <= _FACTORED_COLUMNS:
-            rows = bent.toarray() if sp.issparse(bent) else bent
+            rows = curved.toarray() if sp.issparse(curved) else curved
             solve = direct_solver(scale * (rows.T @ rows))
         else:
-            squares = bent.multiply(bent) if sp.issparse(bent) else bent**2
+            squares = curved.multiply(curved) if sp.issparse(curved) else curved**2
             solve = _diagonal_solver(1.0 + scale * np.asarray(squares.sum(axis=0)).ravel())
 
         def precondition(r: Vector) -> tuple[Vector, Vector | None, float]:
@@ -147,9 +147,9 @@ class KernelSpace:
         """K·β."""
         return self._times(element)
 
-    def pull(self, gradient: Vector) -> Vector:
-        """The gradient itself: ⟨g, β⟩ = gᵀKβ."""
-        return gradient
+    def gradient(self, in_scores: Vector) -> Vector:
+        """The derivative in the scores itself: ⟨g, β⟩ = gᵀKβ."""
+        return in_scores
 
     def product(self, a: Vector, b: Vector, scores_b: Vector | None) -> float:
         """aᵀKb."""

@@ -63,7 +63,7 @@ class BudgetExceeded(RuntimeError):  # noqa: N818 - an end, not always an error
         self.result = result
 
 
-class Panel:
+class CountedPreference:
     """A preference function that is asked in batches, checked and counted."""
 
     def __init__(self, h: Preference, consistency: str, batch_size: int) -> None:
@@ -116,7 +116,7 @@ class Panel:
 
 def read_preference(
     h: Preference | npt.ArrayLike, n: int | None, consistency: str | None, batch_size: int
-) -> tuple[Panel, int]:
+) -> tuple[CountedPreference, int]:
     """A function or a matrix to be asked, and the number of its items."""
     if consistency is not None:
         require_choice("consistency", consistency, CONSISTENCY)
@@ -125,7 +125,7 @@ def read_preference(
     if callable(h):
         if n is None or n < 0:
             raise ValueError(f"n must be the number of items where h is a function; found {n!r}.")
-        return Panel(h, consistency or "assume", batch_size), int(n)
+        return CountedPreference(h, consistency or "assume", batch_size), int(n)
     H = read_probabilities(h, "h")
     size = len(H) if n is None else n
     if H.shape != (size, size):
@@ -135,7 +135,7 @@ def read_preference(
     if consistency in (None, "check"):
         _require_consistent_matrix(H)
     mode = "symmetrize" if consistency == "symmetrize" else "assume"
-    return Panel(lambda u, v: H[u, v], mode, batch_size), size
+    return CountedPreference(lambda u, v: H[u, v], mode, batch_size), size
 
 
 def read_probabilities(values: Any, name: str) -> Vector:

@@ -1,4 +1,4 @@
-"""Judges that cost something: plain, batched, async; cached, within a budget."""
+"""Oracles that cost something: plain, batched, async; cached, within a budget."""
 
 import asyncio
 import gc
@@ -8,7 +8,8 @@ import threading
 import numpy as np
 import pytest
 
-from echelon.ranking.preference import BudgetExceeded, Judge, quicksort, rank_by_preference
+import echelon
+from echelon.ranking import BudgetExceeded, PreferenceOracle, quicksort, rank_by_preference
 
 WORDS = ["fig", "banana", "kiwi", "clementine", "apple", "strawberries", "or", "pineapple"]
 BY_LENGTH = sorted(WORDS, key=len, reverse=True)
@@ -37,7 +38,7 @@ class AsyncObject:
         return longer(a, b)
 
 
-JUDGES = {
+ORACLES = {
     "plain": (longer, False),
     "batched": (longer_batch, True),
     "async": (longer_async, False),
@@ -55,13 +56,13 @@ def nothing_is_left_behind():
 
 
 @pytest.mark.parametrize("method", ["quicksort", "degree"])
-@pytest.mark.parametrize("kind", JUDGES)
+@pytest.mark.parametrize("kind", ORACLES)
 @pytest.mark.parametrize("in_a_loop", [False, True])
 def test_every_kind_of_judge(kind, method, in_a_loop):
-    judge, batched = JUDGES[kind]
+    oracle, batched = ORACLES[kind]
 
     def rank():
-        return rank_by_preference(WORDS, judge, batched=batched, method=method, random_state=0)
+        return rank_by_preference(WORDS, oracle, batched=batched, method=method, random_state=0)
 
     async def within():
         return rank()
@@ -78,7 +79,7 @@ def test_every_kind_of_judge(kind, method, in_a_loop):
 def test_async_calls_overlap_within_bounds_and_share_one_loop(in_a_loop):
     active, most, loops = 0, 0, set()
 
-    async def judge(a, b):
+    async def oracle(a, b):
         nonlocal active, most
         active += 1
         most = max(most, active)
@@ -88,7 +89,9 @@ def test_async_calls_overlap_within_bounds_and_share_one_loop(in_a_loop):
         return a > b
 
     def rank():
-        return rank_by_preference(range(40), Judge(judge, max_concurrency=3), random_state=0)
+        return rank_by_preference(
+            range(40), PreferenceOracle(oracle, max_concurrency=3), random_state=0
+        )
 
     async def within():
         return rank()
@@ -104,11 +107,11 @@ def test_async_calls_overlap_within_bounds_and_share_one_loop(in_a_loop):
 def test_one_loop_for_several_rankings():
     loops = set()
 
-    async def judge(a, b):
+    async def oracle(a, b):
         loops.add(asyncio.get_running_loop())
         return a > b
 
-    with Judge(judge) as kept:
+    with PreferenceOracle(oracle) as kept:
         assert kept([2], [1]).tolist() == [1.0]
         for n in (5, 9):
             assert rank_by_preference(range(n), kept).items == list(range(n))[::-1]
@@ -117,16 +120,36 @@ def test_one_loop_for_several_rankings():
     assert loops.pop().is_closed()
 
 
-def test_a_judge_outside_a_ranking():
-    judge = Judge(longer_async)
-    assert judge(["fig", "kiwi"], ["kiwi", "or"]).tolist() == [0.0, 1.0]
+def test_an_oracle_outlives_its_loops():
+    loops = []
+
+    async def larger(a, b):
+        loops.append(asyncio.get_running_loop())
+        return a > b
+
+    oracle = PreferenceOracle(larger, cache=False)
+    for _ in range(2):
+        assert rank_by_preference(range(4), oracle).items == [3, 2, 1, 0]
+        assert loops[-1].is_closed()
+    assert len(set(map(id, loops))) == 2
+
+
+def test_there_is_one_name_for_it():
+    assert echelon.PreferenceOracle is PreferenceOracle
+    with pytest.raises(ImportError, match="Judge"):
+        from echelon import Judge  # noqa: F401
+
+
+def test_an_oracle_outside_a_ranking():
+    oracle = PreferenceOracle(longer_async)
+    assert oracle(["fig", "kiwi"], ["kiwi", "or"]).tolist() == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("in_a_loop", [False, True])
 def test_answers_before_a_failure_are_kept(in_a_loop):
     asked, started = [], []
 
-    async def judge(a, b):
+    async def oracle(a, b):
         started.append((a, b))
         await asyncio.sleep(0)
         if len(asked) == 5 and fails:
@@ -135,7 +158,7 @@ def test_answers_before_a_failure_are_kept(in_a_loop):
         return a > b
 
     fails = True
-    kept = Judge(judge, max_concurrency=2)
+    kept = PreferenceOracle(oracle, max_concurrency=2)
 
     async def within():
         return rank_by_preference(range(12), kept, random_state=0)
@@ -155,14 +178,14 @@ def test_answers_before_a_failure_are_kept(in_a_loop):
 def test_an_interrupt_ends_the_work_of_the_other_thread():
     begun, finished = [], []
 
-    async def judge(a, b):
+    async def oracle(a, b):
         begun.append((a, b))
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
         await asyncio.sleep(60)
         finished.append((a, b))
 
     async def within():
-        rank_by_preference(WORDS, Judge(judge, max_concurrency=1), random_state=0)
+        rank_by_preference(WORDS, PreferenceOracle(oracle, max_concurrency=1), random_state=0)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     loop = asyncio.new_event_loop()
@@ -179,34 +202,34 @@ def test_an_interrupt_ends_the_work_of_the_other_thread():
 def test_a_cache_answers_both_directions_and_later_rankings():
     asked = []
 
-    def judge(a, b):
+    def oracle(a, b):
         asked.append((a, b))
         return 0.75
 
-    cached = Judge(judge)
+    cached = PreferenceOracle(oracle)
     np.testing.assert_array_equal(cached("abab", "babb"), [0.75, 0.25, 0.75, 0.5])
     assert asked == [("a", "b")]
     assert cached.n_calls == 1
-    fresh = Judge(judge, cache=False)
+    fresh = PreferenceOracle(oracle, cache=False)
     np.testing.assert_array_equal(fresh("abab", "babb"), [0.75, 0.75, 0.75, 0.5])
     assert fresh.n_calls == 3
 
-    judge = Judge(longer)
-    first = rank_by_preference(WORDS, judge, random_state=0)
-    second = rank_by_preference(WORDS, judge, random_state=0)
-    assert first.n_calls == judge.n_calls > 0 == second.n_calls
-    third = rank_by_preference(WORDS[::-1], judge, method="degree")
+    oracle = PreferenceOracle(longer)
+    first = rank_by_preference(WORDS, oracle, random_state=0)
+    second = rank_by_preference(WORDS, oracle, random_state=0)
+    assert first.n_calls == oracle.n_calls > 0 == second.n_calls
+    third = rank_by_preference(WORDS[::-1], oracle, method="degree")
     assert third.items == BY_LENGTH
-    assert judge.n_calls == 28 == first.n_calls + third.n_calls
+    assert oracle.n_calls == 28 == first.n_calls + third.n_calls
 
 
 def test_items_that_cannot_be_hashed():
     items = [{"size": s} for s in (3, 1, 2)]
-    judge = Judge(lambda a, b: a["size"] > b["size"])
+    oracle = PreferenceOracle(lambda a, b: a["size"] > b["size"])
     for _ in range(2):
-        result = rank_by_preference(items, judge, method="degree")
+        result = rank_by_preference(items, oracle, method="degree")
         assert [item["size"] for item in result.items] == [3, 2, 1]
-    assert judge.n_calls == 3
+    assert oracle.n_calls == 3
     rows = np.array([[1.0, 5.0], [3.0, 2.0], [2.0, 9.0]])
     ranked = rank_by_preference(rows, lambda a, b: a[0] > b[0], random_state=0)
     assert ranked.order.tolist() == [1, 2, 0]
@@ -219,14 +242,14 @@ def test_asking_in_both_orders_removes_a_bias():
         return min(1.0, max(0.0, 0.5 + 0.1 * (strength[a] - strength[b])) ** 0.3)
 
     assert favours_the_first("a", "b") > 0.5
-    judge = Judge(favours_the_first, both_orders=True)
-    result = rank_by_preference("abcde", judge, random_state=0)
+    oracle = PreferenceOracle(favours_the_first, both_orders=True)
+    result = rank_by_preference("abcde", oracle, random_state=0)
     assert result.items == list("edcba")
-    straight, turned = judge("ab", "ba")
+    straight, turned = oracle("ab", "ba")
     assert straight + turned == pytest.approx(1.0)
     assert straight < 0.5
-    assert judge.n_calls == 2 * len(judge._answers)
-    scarce = Judge(favours_the_first, both_orders=True, budget=3)
+    assert oracle.n_calls == 2 * len(oracle._answers)
+    scarce = PreferenceOracle(favours_the_first, both_orders=True, budget=3)
     with pytest.raises(BudgetExceeded) as ended:
         scarce("abc", "bca")
     assert ended.value.answers.tolist() == [straight]
@@ -236,11 +259,13 @@ def test_asking_in_both_orders_removes_a_bias():
 def test_batches_for_a_batched_judge():
     sizes = []
 
-    def judge(first, second):
+    def oracle(first, second):
         sizes.append(len(first))
         return longer_batch(first, second)
 
-    result = rank_by_preference(WORDS, Judge(judge, batched=True, batch_size=3), random_state=0)
+    result = rank_by_preference(
+        WORDS, PreferenceOracle(oracle, batched=True, batch_size=3), random_state=0
+    )
     assert result.items == BY_LENGTH
     assert max(sizes) == 3
     assert sum(sizes) == result.n_calls
@@ -252,8 +277,8 @@ def test_a_budget_that_ends(method):
     exact = rank_by_preference(WORDS, longer, method=method, budget=enough, random_state=0)
     assert exact.items == BY_LENGTH
     assert exact.complete
-    for judge in (longer, longer_async):
-        part = rank_by_preference(WORDS, judge, method=method, budget=enough - 1, random_state=0)
+    for oracle in (longer, longer_async):
+        part = rank_by_preference(WORDS, oracle, method=method, budget=enough - 1, random_state=0)
         assert sorted(part.items) == sorted(WORDS)
         assert (part.n_calls, part.complete) == (enough - 1, False)
     with pytest.raises(BudgetExceeded, match=f"after {enough - 1} answers") as ended:
@@ -267,12 +292,12 @@ def test_a_budget_that_ends(method):
 
 
 def test_a_budget_counts_new_answers_only():
-    judge = Judge(longer, budget=28)
+    oracle = PreferenceOracle(longer, budget=28)
     for method in ("degree", "quicksort"):
-        result = rank_by_preference(WORDS, judge, method=method, random_state=0)
+        result = rank_by_preference(WORDS, oracle, method=method, random_state=0)
         assert result.complete
-    assert judge.n_calls == 28
-    assert not rank_by_preference([*WORDS, "x"], judge, method="degree").complete
+    assert oracle.n_calls == 28
+    assert not rank_by_preference([*WORDS, "x"], oracle, method="degree").complete
 
 
 def test_top_k_and_a_matrix():
@@ -307,27 +332,33 @@ def test_seeds_reproduce_draws():
 @pytest.mark.parametrize("answer", [1.5, -0.1, float("nan"), None, "0.7", [0.5, 0.5]])
 @pytest.mark.parametrize("in_batches", [False, True])
 def test_bad_answers(answer, in_batches):
-    def judge(a, b):
+    def oracle(a, b):
         return [answer] * len(a) if in_batches else answer
 
     with pytest.raises(ValueError, match=r"between 0 and 1 .*found .* for 'fig' and 'banana'"):
-        Judge(judge, batched=in_batches)(["fig"], ["banana"])
+        PreferenceOracle(oracle, batched=in_batches)(["fig"], ["banana"])
 
 
 @pytest.mark.parametrize("answers", [[0.5], 0.5, [0.5] * 3])
 def test_a_batch_needs_one_answer_each(answers):
-    judge = Judge(lambda a, b: answers, batched=True)
+    oracle = PreferenceOracle(lambda a, b: answers, batched=True)
     with pytest.raises(ValueError, match="one answer for each of 2 pairs; found"):
-        judge("ab", "bc")
+        oracle("ab", "bc")
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Judge(3), "function must be callable; found int"),
-        (lambda: Judge(longer, budget=-1), "budget must be an integer of at least 0; found -1"),
-        (lambda: Judge(longer, batch_size=4), "batch_size needs batched=True"),
-        (lambda: Judge(longer, max_concurrency=0), "max_concurrency must be an integer of at"),
+        (lambda: PreferenceOracle(3), "function must be callable; found int"),
+        (
+            lambda: PreferenceOracle(longer, budget=-1),
+            "budget must be an integer of at least 0; found -1",
+        ),
+        (lambda: PreferenceOracle(longer, batch_size=4), "batch_size needs batched=True"),
+        (
+            lambda: PreferenceOracle(longer, max_concurrency=0),
+            "max_concurrency must be an integer of at",
+        ),
         (
             lambda: rank_by_preference(WORDS, longer, method="bubble"),
             "method must be 'quick",
@@ -337,8 +368,11 @@ def test_a_batch_needs_one_answer_each(answers):
             "on_budget must be 'par",
         ),
         (lambda: rank_by_preference(WORDS, longer, top_k=0), "top_k must be an integer"),
-        (lambda: rank_by_preference(WORDS, Judge(longer), budget=3), "where judge is a Judge"),
-        (lambda: rank_by_preference("ab", np.eye(2), budget=3), "where judge is a matrix"),
+        (
+            lambda: rank_by_preference(WORDS, PreferenceOracle(longer), budget=3),
+            "where oracle is a PreferenceOracle",
+        ),
+        (lambda: rank_by_preference("ab", np.eye(2), budget=3), "where oracle is a matrix"),
         (lambda: rank_by_preference("ab", np.eye(3)), r"shape \(2, 2\); found shape \(3, 3\)"),
     ],
 )
@@ -348,8 +382,8 @@ def test_errors_say_what_was_found(call, message):
 
 
 def test_a_judge_serves_the_plain_functions():
-    judge = Judge(longer)
-    result = quicksort(judge.over(WORDS), len(WORDS), rng=0)
+    oracle = PreferenceOracle(longer)
+    result = quicksort(oracle.over(WORDS), len(WORDS), rng=0)
     assert [WORDS[i] for i in result.order] == BY_LENGTH
 
 
@@ -359,9 +393,9 @@ def test_a_failure_between_coroutines_leaves_none_behind():
             raise LookupError("no such word")
         return longer_async(a, b)
 
-    judge = Judge(careful)
+    oracle = PreferenceOracle(careful)
     with pytest.raises(LookupError):
-        judge(["pear", "plum", "stop"], ["fig", "fig", "fig"])
+        oracle(["pear", "plum", "stop"], ["fig", "fig", "fig"])
     # A coroutine that was never awaited would warn here, which is an error.
     gc.collect()
-    assert judge.n_calls == 0
+    assert oracle.n_calls == 0

@@ -1,4 +1,4 @@
-"""Ranking from preferences on pairs, learnt or asked of a judge: [MRT18] section 10.6."""
+"""Ranking by a classifier of pairs and a sort by its preferences: [MRT18] section 10.6."""
 
 from __future__ import annotations
 
@@ -6,39 +6,26 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._utils.choices import require_choice
-from .._utils.types import EstimatorLike, KeysLike, MatrixLike, RandomStateLike, Vector
+from .._utils.types import EstimatorLike, Index, KeysLike, MatrixLike, RandomStateLike, Vector
+from ..base.estimator import BaseEstimator
 from ..base.mixins import RankerMixin
-from ..base.nested import clone_or, inherit_input_tags, seed
+from ..base.nested import clone_or, fit_weighted, inherit_input_tags, seed
 from ..base.pair_explanations import PairExplanation, explanation, shapley_terms
 from ..base.validation import RankingData, two_rows, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
-from ..pairs.preference_order import DECISIONS, METHODS, order_by, quicksort, sort_by_degree
-from ..pairs.preference_panel import BudgetExceeded, OrderResult
+from ..pairs import ListedPairs, PairSet
+from ..pairs.preference_function import OrderResult
+from ..pairs.preference_order import DECISIONS, METHODS, order_by
 from ..pairs.queries import query_codes
-from .oracle_order import PreferenceOrder, rank_by_preference
-from .oracles import Judge
-from .preference_problem import fit_both_ways, reference, training_pairs
+from ..solvers.ranking.pair_draws import draw_pairs
 
-__all__ = [
-    "BudgetExceeded",
-    "Judge",
-    "PreferenceOrder",
-    "PreferenceRanker",
-    "quicksort",
-    "rank_by_preference",
-    "sort_by_degree",
-]
-
-
-# Numbers in the features of the pairs that are judged at a time.
+# Numbers in the features of the pairs that are compared at a time.
 _BLOCK = 1 << 20
 
 
@@ -132,15 +119,23 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
         random = check_random_state(self.random_state)
         rng = np.random.default_rng(random.randint(LARGEST_SEED))
         model = seed(clone_or(self.estimator, _default_classifier), random)
-        winners, losers, weights = training_pairs(data, self.max_pairs, rng)
-        self.estimator_ = fit_both_ways(
-            model, self._pair_features, data.X, winners, losers, weights
-        )
-        self.n_pairs_ = len(winners)
-        self.reference_, self.reference_weight_ = reference(data, self.n_reference, rng)
+        pairs = _training_pairs(data.pairs, self.max_pairs, rng)
+        self.estimator_ = self._fit_both_ways(model, data.X, pairs)
+        self.n_pairs_ = len(pairs.winners)
+        self.reference_, self.reference_weight_ = _reference(data, self.n_reference, rng)
         self._order_seed = random.randint(LARGEST_SEED)
 
-    def preference(self, U: Any, V: Any) -> Vector:
+    def _fit_both_ways(self, model: Any, X: Any, pairs: ListedPairs) -> Any:
+        """Fit a classifier to say whether the first row wins, on both orders of each pair."""
+        first = np.r_[pairs.winners, pairs.losers]
+        second = np.r_[pairs.losers, pairs.winners]
+        target = np.repeat([1, 0], len(pairs.winners))
+        halves: Vector | None = np.tile(0.5 * pairs.weights, 2)
+        if not has_fit_parameter(model, "sample_weight") and np.ptp(pairs.weights) == 0.0:
+            halves = None
+        return fit_weighted(model, self._pair_features(X[first], X[second]), target, halves)
+
+    def preference(self, U: MatrixLike, V: MatrixLike) -> Vector:
         """h(u, v): the probability that each row of U is preferred to the same row of V.
 
         Parameters
@@ -152,16 +147,14 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
         probabilities : ndarray of shape (m,)
         """
         check_is_fitted(self)
-        U, V = validate_inputs(self, U), validate_inputs(self, V)
-        if U.shape[0] != V.shape[0]:
+        first, second = validate_inputs(self, U), validate_inputs(self, V)
+        if first.shape[0] != second.shape[0]:
             raise ValueError(
-                f"U and V must have as many rows; found {U.shape[0]} and {V.shape[0]}."
+                f"U and V must have as many rows; found {first.shape[0]} and {second.shape[0]}."
             )
-        return self._preference(U, V)
+        return self._preference(first, second)
 
-    def rank(
-        self, X: MatrixLike, qid: KeysLike | None = None, top_k: int | None = None
-    ) -> npt.NDArray[np.intp]:
+    def rank(self, X: MatrixLike, qid: KeysLike | None = None, top_k: int | None = None) -> Index:
         """Rows from best to worst by the preferences between them.
 
         Parameters
@@ -198,12 +191,12 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
         check_is_fitted(self)
         if top_k is not None:
             require_count("top_k", top_k)
-        X = validate_inputs(self, X)
-        groups, _ = query_codes(qid, X.shape[0])
+        inputs = validate_inputs(self, X)
+        groups, _ = query_codes(qid, inputs.shape[0])
         return order_by(
             self.method,
-            lambda u, v: self._preference(X[u], X[v]),
-            X.shape[0],
+            lambda u, v: self._preference(inputs[u], inputs[v]),
+            inputs.shape[0],
             groups=groups,
             top_k=top_k,
             decide=self.decide,
@@ -211,7 +204,7 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
             rng=self._order_seed,
         )
 
-    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+    def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:
         """Take the preference for one of two rows apart by their features.
 
         Parameters
@@ -253,7 +246,7 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
 
     @property
     def _block_size(self) -> int:
-        return max(1, _BLOCK // self.n_features_in_)
+        return max(1, _BLOCK // int(self.n_features_in_))
 
     def _scores(self, X: Any) -> Vector:
         n, r = X.shape[0], self.reference_.shape[0]
@@ -280,7 +273,7 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
         if not U.shape[0]:
             return np.empty(0)
         # The classes are 0 and 1, in this order.
-        return self.estimator_.predict_proba(self._pair_features(U, V))[:, 1]
+        return np.asarray(self.estimator_.predict_proba(self._pair_features(U, V))[:, 1])
 
     def _pair_features(self, U: Any, V: Any) -> Any:
         if callable(self.features):
@@ -301,3 +294,25 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
 
 def _default_classifier() -> LogisticRegression:
     return LogisticRegression(fit_intercept=False, tol=1e-8, max_iter=1000)
+
+
+def _training_pairs(pairs: PairSet, max_pairs: int, rng: np.random.Generator) -> ListedPairs:
+    """Stated pairs, and implied ones: all of them, or as many as are wanted, by weight."""
+    stated = PairSet(pairs.n_items, listed=pairs.listed)
+    implied = PairSet(pairs.n_items, implied=pairs.implied)
+    if implied.n_pairs > max_pairs:
+        weights = np.full(max_pairs, implied.total_weight / max_pairs)
+        implied = PairSet(
+            pairs.n_items, listed=ListedPairs(*draw_pairs(implied, max_pairs, rng), weights)
+        )
+    return (stated + implied).to_listed()
+
+
+def _reference(data: RankingData, n: int, rng: np.random.Generator) -> tuple[Any, Vector]:
+    """Training rows to compare with, and weights that sum to 1."""
+    rows = np.flatnonzero(data.sample_weight > 0)
+    weights = data.sample_weight[rows] / data.sample_weight[rows].sum()
+    if len(rows) > n:
+        rows = np.sort(rng.choice(rows, n, p=weights))
+        weights = np.full(n, 1.0 / n)
+    return data.X[rows], weights

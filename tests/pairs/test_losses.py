@@ -8,8 +8,16 @@ from hypothesis import strategies as st
 
 from echelon.pairs import PairSet
 from echelon.pairs.exponential import ExponentialPairLoss
-from echelon.pairs.losses import PAIR_LOSSES, misranked, pair_loss
-from echelon.pairs.misranking import misranked_by_query
+from echelon.pairs.losses import (
+    HINGE_LOSSES,
+    PAIR_LOSSES,
+    SMOOTH_LOSSES,
+    ListedLoss,
+    PairLossKind,
+    pair_loss,
+)
+from echelon.pairs.misranking import misranked, misranked_by_query
+from echelon.ranking import LinearRankSVM, OnlineRankSVM, RankBoost, RankSVM
 
 
 def margin_loss(name, m, t):
@@ -251,9 +259,41 @@ def test_misranked_by_query_and_infinite_scores():
     assert (totals.concordant, totals.tied, totals.discordant) == (1.0, 4.0, 0.0)
 
 
+def test_rankers_take_the_losses_of_the_table():
+    assert sorted(HINGE_LOSSES + SMOOTH_LOSSES) == sorted(PAIR_LOSSES)
+    X, y = np.arange(4.0)[:, None], [0, 1, 1, 2]
+    for ranker, known in (
+        (LinearRankSVM, HINGE_LOSSES),
+        (RankSVM, HINGE_LOSSES),
+        (OnlineRankSVM, HINGE_LOSSES),
+        (RankBoost, (*SMOOTH_LOSSES, "smooth_margin")),
+    ):
+        for name in PAIR_LOSSES:
+            if name in known:
+                assert ranker(loss=name).fit(X, y).score(X, y) == 1.0
+            else:
+                with pytest.raises(ValueError, match=f"loss must be {known[0]!r}.*{name!r}"):
+                    ranker(loss=name).fit(X, y)
+
+
+def test_a_loss_is_added_in_one_place(monkeypatch):
+    def linear(m, t):
+        return -m, np.full_like(m, -1.0), np.zeros_like(m)
+
+    def over_implied(pairs, n, t):
+        return ListedLoss(kind, PairSet(n, implied=pairs).to_listed(), n, t)
+
+    kind = PairLossKind(linear, over_implied)
+    monkeypatch.setitem(PAIR_LOSSES, "linear", kind)
+    pairs = PairSet.from_labels([2, 0, 1]) + PairSet.from_pairs([[1, 0]], 3)
+    point = pair_loss("linear", pairs).at(np.array([0.0, 1.0, 2.0]))
+    assert point.value == 1.0 + 2.0 - 1.0 - 1.0
+    assert point.gradient.tolist() == [-1.0, 1.0, 0.0]
+
+
 def test_bad_arguments():
     pairs = PairSet.from_labels([0, 1])
-    with pytest.raises(ValueError, match=r"name must be one of hinge, .*; found 'log'"):
+    with pytest.raises(ValueError, match=r"name must be 'hinge', .*; found 'log'"):
         pair_loss("log", pairs)
     with pytest.raises(ValueError, match="The logistic loss has no margin to set"):
         pair_loss("logistic", pairs, margin=2.0)

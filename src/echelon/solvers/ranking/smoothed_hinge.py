@@ -1,6 +1,6 @@
-"""The hinge over pairs, rounded so that Newton's method can work on it, and the squared hinge.
+"""The hinge over pairs, smoothed so that Newton's method can work on it, and the squared hinge.
 
-Rounded over a width h the hinge is a difference of two squared hinges, with t = 1 − margin:
+Smoothed over a width h the hinge is a difference of two squared hinges, with t = 1 − margin:
 
     φ_h(t) = (max(t, 0)² − max(t − h, 0)²) / 2h.
 """
@@ -25,11 +25,11 @@ class HingeTerms:
     factor : float
         Of their difference.
     value, exact : float
-        The rounded loss and the loss itself.
+        The smoothed loss and the loss itself.
     excess : float
-        What rounding adds to the duality gap, Σ C·c·φ(t) − α·t with α = C·c·φ_h'(t).
+        What smoothing adds to the duality gap, Σ C·c·φ(t) − α·t with α = C·c·φ_h'(t).
     gradient : ndarray of shape (n,)
-        Of the rounded loss, in the scores.
+        Of the smoothed loss, in the scores.
     """
 
     parts: tuple[LossPoint, ...]
@@ -53,8 +53,8 @@ class HingeTerms:
         return max(0.0, 0.5 * self.factor * (first - sum(second)))
 
 
-class PairHinge:
-    """C Σ c·φ over a set of pairs, with the hinge rounded over a width."""
+class SmoothedHinge:
+    """C Σ c·φ over a set of pairs, with the hinge smoothed over a width."""
 
     def __init__(self, pairs: PairSet, C: float, squared: bool) -> None:
         self.pairs = pairs

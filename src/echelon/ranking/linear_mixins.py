@@ -1,4 +1,4 @@
-"""What linear rankers share: scores, explanations, streams, their generator of random numbers."""
+"""What linear rankers share: scores and explanations, and learning from a stream."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from .._utils.types import KeysLike, LabelsLike, MatrixLike, Vector, VectorLike
+from .._utils.types import KeysLike, LabelsLike, MatrixLike, RandomStateLike, Vector, VectorLike
 from ..base.mixins import RankerMixin
 from ..base.pair_explanations import PairTerm, linear_terms
-from ..base.validation import all_or_nothing, validate_ranking_chunk
+from ..base.validation import RankingData, all_or_nothing, validate_ranking_chunk
 from ..ordinal.arrays import LARGEST_SEED
 
 
@@ -20,6 +20,8 @@ class StreamedRankerMixin(RankerMixin):
 
     A subclass gives ``_learn_chunk(data)`` for data that may have no pair.
     """
+
+    random_state: RandomStateLike
 
     __metadata_request__partial_fit = {"qid": True}  # noqa: RUF012 - read from the class
 
@@ -66,9 +68,22 @@ class StreamedRankerMixin(RankerMixin):
         self._learn_chunk(data)
         return self
 
+    def _learn_chunk(self, data: RankingData) -> None:
+        raise NotImplementedError
+
+    def _new_generator(self) -> np.random.Generator:
+        """Random numbers from ``random_state``, for the draws of pairs."""
+        return np.random.default_rng(check_random_state(self.random_state).randint(LARGEST_SEED))
+
+    def _forget(self, *names: str) -> None:
+        for name in names:
+            self.__dict__.pop(name, None)
+
 
 class LinearRankerMixin(RankerMixin):
     """A ranker whose score is x·coef_, for dense and sparse inputs."""
+
+    coef_: Vector
 
     def _scores(self, X: Any) -> Vector:
         return np.asarray(X @ self.coef_)
@@ -80,11 +95,3 @@ class LinearRankerMixin(RankerMixin):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def _forget(self, *names: str) -> None:
-        for name in names:
-            self.__dict__.pop(name, None)
-
-    def _new_generator(self) -> np.random.Generator:
-        """Random numbers from ``random_state``, for rankers that draw pairs."""
-        return np.random.default_rng(check_random_state(self.random_state).randint(LARGEST_SEED))

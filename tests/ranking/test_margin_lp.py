@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from support.listed_pairs import differences, listed, ranking_data
 
 from echelon.pairs import PairSet
-from echelon.ranking.linear_rankers import MarginLPRanker
+from echelon.ranking import MarginLPRanker
 from echelon.solvers.ranking.margin_lp import _Master
 
 
