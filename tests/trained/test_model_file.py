@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+from echelon.trained.array_model import pack, unpack
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 from support.mixed_tables import ORDER, WORDS, mixed_frame
@@ -19,7 +20,6 @@ from echelon import ProportionalOdds
 from echelon.model_selection.preparation import prepare
 from echelon.tables import Schema, TableError, labelled_table
 from echelon.trained import ModelFileError, TrainedModel, load_model
-from echelon.trained.array_model import pack, unpack
 from echelon.trained.model import load_predictor
 from echelon.trained.model_file import ARRAYS, CARD, CHECKSUMS, ESTIMATORS
 

@@ -8,6 +8,7 @@ shows the traceback as well.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import traceback
 import warnings
@@ -69,7 +70,9 @@ def _verdict(error: Exception) -> tuple[int, str]:
     from echelon.trained import ModelFileError
 
     text = str(error).strip()
-    if isinstance(error, UsageError | TableError):
+    if isinstance(error, TableError):
+        return USAGE, error.worded(flag)
+    if isinstance(error, UsageError):
         return USAGE, text
     if isinstance(error, ModelFileError):
         return MODEL_FILE, text
@@ -82,6 +85,22 @@ def _verdict(error: Exception) -> tuple[int, str]:
     first = text.splitlines()[0].rstrip(".") if text else "no reason given"
     hint = "" if debugging() else f" ({DEBUG} shows where)"
     return UNEXPECTED, f"{kind}{first}{hint}."
+
+
+def flag(argument: Any) -> str:
+    """An argument of the library as the command line writes it.
+
+    Examples
+    --------
+    >>> from echelon.tables.faults import Argument
+    >>> flag(Argument("drop", ["a", "long name"])), flag(Argument("drop_unlabelled", True))
+    ("--drop a --drop 'long name'", '--drop-unlabelled')
+    """
+    option = f"--{argument.name.replace('_', '-')}"
+    if argument.value is None or argument.value is True:
+        return option
+    values = argument.value if isinstance(argument.value, list) else [argument.value]
+    return " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
 
 
 def _tell(text: str) -> None:

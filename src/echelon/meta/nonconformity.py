@@ -45,8 +45,7 @@ class JudgedRows:
 
 def label_strangeness(model: FittedModel, X: Any) -> tuple[Matrix, Codes]:
     """Strangeness of every label for every row, and the labels that the model predicts."""
-    seeds = model.codes(X)
-    probabilities = model.probabilities(X)
+    seeds, probabilities = model.codes_and_probabilities(X)
     if probabilities is not None:
         return probability_strangeness(probabilities, seeds), seeds
     margins = model.margins(X)

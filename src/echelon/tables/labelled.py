@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .faults import TableError, columns_phrase, inside, no_such_column, opening
+from .faults import Argument, TableError, columns_phrase, inside, no_such_column, opening
 from .identifiers import identifier_reason
 from .labels import absent_levels, ordered_labels
 from .lookalikes import notes_on_texts, refuse_written_numbers
@@ -171,7 +171,9 @@ def _labelled_rows(
     if not drop_unlabelled:
         raise TableError(
             f"The target {target!r} of {inside(where)} has {rows} without a label; leave such rows "
-            "out with --drop-unlabelled."
+            "out with ",
+            Argument("drop_unlabelled", True),
+            ".",
         )
     frame = frame[~missing].reset_index(drop=True)
     labels = frame[target]
@@ -188,10 +190,11 @@ def _inputs(
         raise TableError(f"{where} has no column besides the target {target!r}.")
     empty = [str(name) for name in frame.columns if frame[name].isna().all()]
     if empty:
-        flags = " ".join(f"--drop {name!r}" if " " in name else f"--drop {name}" for name in empty)
         them = "it" if len(empty) == 1 else "them"
         raise TableError(
-            f"{where} has no value in {columns_phrase(empty)}; leave {them} out with {flags}."
+            f"{where} has no value in {columns_phrase(empty)}; leave {them} out with ",
+            Argument("drop", empty),
+            ".",
         )
     schema = Schema.of(frame)
     refuse_written_numbers(schema, where)

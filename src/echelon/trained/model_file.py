@@ -1,9 +1,8 @@
 """The file of a model: a zip archive with a card, estimators and their checksums.
 
-``card.json`` says what the model is, ``model.skops`` holds fitted estimators without pickle,
-``arrays.npz``, where there is one, the same as plain arrays (`echelon.trained.array_model`), and
-``checksums.json`` the SHA-256 of the others. The checksums find damage and careless changes; they
-do not say who wrote the file. What keeps a file from running code of its own is that only listed
+``card.json`` says what the model is, ``model.skops`` holds fitted estimators without pickle, and
+``checksums.json`` the SHA-256 of both. The checksums find damage and careless changes; they do not
+say who wrote the file. What keeps a file from running code of its own is that only listed
 types are built from it, see `echelon.trained.trust`.
 """
 
@@ -23,7 +22,8 @@ from .trust import is_trusted
 KIND = "echelon model"
 VERSION = 1
 CARD, ESTIMATORS, CHECKSUMS = "card.json", "model.skops", "checksums.json"
-ARRAYS = "arrays.npz"
+# A member of files from before, which is checked and not used.
+_FORMER = "arrays.npz"
 
 # What an archive may grow to while it is read: a file that claims more is a trap.
 _MOST_GROWTH = 100
@@ -41,19 +41,15 @@ class Content:
 
     card: dict[str, Any]
     estimators: bytes
-    arrays: bytes | None
 
 
-def write_model_file(
-    path: Path, card: dict[str, Any], estimators: Any, arrays: bytes | None = None
-) -> None:
+def write_model_file(path: Path, card: dict[str, Any], estimators: Any) -> None:
     """Write a model file by replacing it in one step."""
     members = {
         CARD: json.dumps(
             {"kind": KIND, "format": VERSION, **card}, indent=2, ensure_ascii=False, allow_nan=False
         ).encode("utf-8"),
         ESTIMATORS: _dump(estimators),
-        **({} if arrays is None else {ARRAYS: arrays}),
     }
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
     members[CHECKSUMS] = json.dumps(sums, indent=2).encode("utf-8")
@@ -97,7 +93,7 @@ def read_model_file(path: Path) -> Content:
     _check_sums(path, members)
     card = _read_json(path, CARD, members[CARD])
     _check_kind(path, card)
-    return Content(card, members[ESTIMATORS], members.get(ARRAYS))
+    return Content(card, members[ESTIMATORS])
 
 
 def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, bytes]:
@@ -108,7 +104,7 @@ def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, bytes]:
         raise ModelFileError(
             f"{path} is not a model file of echelon: it is an archive without {lacking[0]}."
         )
-    extra = sorted(set(names) - {CARD, ESTIMATORS, CHECKSUMS, ARRAYS})
+    extra = sorted(set(names) - {CARD, ESTIMATORS, CHECKSUMS, _FORMER})
     if extra or len(names) > len(set(names)):
         found = repr(extra[0]) if extra else "one of its members twice"
         raise ModelFileError(
