@@ -8,6 +8,7 @@ shows the traceback as well.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -21,6 +22,8 @@ import typer
 from . import install_hint
 
 DEBUG = "--debug"
+# Sentences of the library on an argument begin with it.
+_ARGUMENT = re.compile(r"^[a-z_]+(?= must )")
 UNEXPECTED, USAGE, MODEL_FILE, OUTPUT, INTERRUPTED = 1, 2, 3, 4, 130
 
 
@@ -53,11 +56,20 @@ def guarded() -> Iterator[None]:
 
 @contextmanager
 def usage_errors(*errors: type[Exception]) -> Iterator[None]:
-    """Let errors of the library that the user can put right count as such."""
+    """Let errors of the library that the user can put right count as such, in the words of options.
+
+    Examples
+    --------
+    >>> with usage_errors(ValueError):
+    ...     raise ValueError("model must be 'a' or 'b'; found 'c'.")
+    Traceback (most recent call last):
+    echelon.cli.failures.UsageError: --model must be 'a' or 'b'; found 'c'.
+    """
     try:
         yield
     except errors as error:
-        raise UsageError(str(error)) from error
+        worded = _ARGUMENT.sub(lambda found: f"--{found[0].replace('_', '-')}", str(error))
+        raise UsageError(worded) from error
 
 
 def debugging() -> bool:

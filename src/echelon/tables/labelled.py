@@ -138,11 +138,13 @@ def labelled_table(
         raise TableError(f"The target {target!r} cannot be left out.")
     if not len(frame):
         raise TableError(f"{where} has no rows.")
-    frame, notes = _labelled_rows(frame, target, drop_unlabelled, where)
+    frame, notes = labelled_rows(frame, target, drop_unlabelled, where)
     y, classes = ordered_labels(frame[target], order, target)
     if order is not None:
         notes += absent_levels(y, classes)
-    inputs, more = _inputs(frame.drop(columns=[target, *drop]), keep, where, target)
+    inputs, more = model_inputs(
+        frame.drop(columns=[target, *drop]), keep, where, f"besides the target {target!r}"
+    )
     schema = Schema.of(inputs)
     X = schema.apply(inputs, source)
     notes += [*more, *notes_on_texts(schema, len(X))]
@@ -158,9 +160,10 @@ def _refuse_names(where: str, names: list[str], drop: Sequence[str], keep: Colle
             raise no_such_column(where, name, names)
 
 
-def _labelled_rows(
+def labelled_rows(
     frame: pd.DataFrame, target: str, drop_unlabelled: bool, where: str
 ) -> tuple[pd.DataFrame, list[str]]:
+    """Rows with a label, and a note on the others."""
     missing = frame[target].isna()
     count = int(missing.sum())
     if not count:
@@ -183,11 +186,13 @@ def _labelled_rows(
     return frame, [f"{rows} without a label left out."]
 
 
-def _inputs(
-    frame: pd.DataFrame, keep: Collection[str], where: str, target: str
+def model_inputs(
+    frame: pd.DataFrame, keep: Collection[str], where: str, purpose: str
 ) -> tuple[pd.DataFrame, list[str]]:
+    """Columns without those that only name rows, and notes on these."""
+    where = opening(where)
     if not frame.shape[1]:
-        raise TableError(f"{where} has no column besides the target {target!r}.")
+        raise TableError(f"{where} has no column {purpose}.")
     empty = [str(name) for name in frame.columns if frame[name].isna().all()]
     if empty:
         them = "it" if len(empty) == 1 else "them"
