@@ -20,6 +20,7 @@ from .._utils.frames import one_row
 from .._utils.types import (
     ClassWeightLike,
     Codes,
+    LabelArray,
     LabelsLike,
     Matrix,
     MatrixLike,
@@ -42,6 +43,7 @@ from ..base.validation import (
 )
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count, require_positive
 from ..ordinal.reduction import decode, exceedance_to_probabilities
+from ..ordinal.thresholds import margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.linear.calibration import Calibration, calibrate_by_exponential
 from ..solvers.rules.losses import AbsoluteLoss, RankLoss, RuleLoss, ThresholdLoss, measure
@@ -518,8 +520,31 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         check_is_fitted(self)
         if self._calibration is None:
             return exceedance_to_probabilities(expit(2.0 * self._margins(X)))
+        return self._calibrated(self._latent(X))
+
+    def predict_with_proba(self, X: MatrixLike) -> tuple[LabelArray, Matrix]:
+        """Labels and class probabilities at the cost of one of them.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+
+        Returns
+        -------
+        labels : array of shape (n,)
+        probabilities : ndarray of shape (n, K)
+        """
+        check_is_fitted(self)
+        if self._calibration is None:
+            G = self._margins(X)
+            return self._scale.decode(decode(G)), exceedance_to_probabilities(expit(2.0 * G))
+        scores = self._latent(X)
+        labels = self._scale.decode(decode(margins(scores, self.thresholds_)))
+        return labels, self._calibrated(scores)
+
+    def _calibrated(self, scores: Vector) -> Matrix:
         slope, thresholds = self._calibration
-        return exceedance_to_probabilities(expit(slope * self._latent(X)[:, None] - thresholds))
+        return exceedance_to_probabilities(expit(slope * scores[:, None] - thresholds))
 
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         X = self._positions(X)
