@@ -45,7 +45,7 @@ from ..ordinal.reduction import decode, exceedance_to_probabilities
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.linear.calibration import calibrate_by_exponential
 from ..solvers.rules.losses import AbsoluteLoss, RankLoss, RuleLoss, ThresholdLoss, measure
-from ..solvers.rules.rank_rules import boost_rules
+from ..solvers.rules.rank_rules import ClassWeights, boost_rules
 from ..solvers.rules.search import TECHNIQUES, RuleSearch
 from .columns import as_positions, learn_columns
 from .ensemble import HeldOutError, Levels, RuleEnsemble, Stage, beside, carried_on
@@ -341,14 +341,12 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         rng: np.random.RandomState,
     ) -> Iterator[Stage]:
         search = self._search(data)
-        classes = data.codes.astype(np.int32)
+        weigh = ClassWeights(data.codes, data.n_classes, data.sample_weight)
         runs = [
             boost_rules(
                 loss,
                 search,
-                classes=classes,
-                n_classes=data.n_classes,
-                weights=data.sample_weight,
+                weigh,
                 n_rules=self.n_rules,
                 shrinkage=self.shrinkage,
                 subsample=self.subsample,
@@ -503,19 +501,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         first, second = (self.explain(one_row(row))[0] for row in (a, b))
         return explain_rule_pair(first, second)
 
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Class probabilities, a column per class from lowest to highest.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            Rows sum to one and nothing is negative.
-        """
-        check_is_fitted(self)
+    def _probabilities(self, X: Any) -> Matrix:
         if self._calibration is None:
             return exceedance_to_probabilities(expit(2.0 * self._margins(X)))
         slope, thresholds = self._calibration
