@@ -291,8 +291,8 @@ def hold_out_pairs(
         held += PairSet.from_pairs(both[chosen], pairs.n_items, stated.weights[chosen])
     if train.kind == "empty" or held.kind == "empty":
         raise ValueError(
-            f"validation_fraction={fraction!r} leaves no pair to train or none to judge by; pass "
-            "more rows, another fraction, or n_iter_no_change=None."
+            f"validation_fraction={fraction!r} leaves no pair to train or none to validate on; "
+            "pass more rows, another fraction, or n_iter_no_change=None."
         )
     return train, held
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -153,7 +153,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         cost: CostLike = "absolute",
         learning_rate: float = 1.0,
         conversion: str = "auto",
-        capacity: Any = None,
+        capacity: Mapping[str, Sequence[Any]] | None = None,
         target_error: float = 0.3,
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,

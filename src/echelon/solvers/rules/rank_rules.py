@@ -19,7 +19,7 @@ from .losses import RuleLoss
 from .search import Inside, RuleSearch
 
 # Draws in a row that may give no rule before boosting ends.
-_MOST_VAIN_DRAWS = 20
+_MOST_FAILED_DRAWS = 20
 
 
 @dataclass(frozen=True)
@@ -98,16 +98,16 @@ def boost_rules(
     """
     n = len(loss.scores)
     n_drawn = max(1, round(subsample * n))
-    vain = made = 0
-    while made < n_rules and vain < (_MOST_VAIN_DRAWS if n_drawn < n else 1):
+    failed = made = 0
+    while made < n_rules and failed < (_MOST_FAILED_DRAWS if n_drawn < n else 1):
         found = search.find(loss.terms(), _draw(n, n_drawn, rng))
         inside = None if found is None else search.cover(found)
         step = 0.0 if inside is None else shrinkage * loss.response(inside)
         if found is None or inside is None or step == 0.0:
-            vain += 1
+            failed += 1
             continue
         loss.step(inside, step)
-        vain, made = 0, made + 1
+        failed, made = 0, made + 1
         yield RuleRound(found.body, step, weigh(inside), loss.value, loss.thresholds)
 
 

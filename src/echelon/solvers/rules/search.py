@@ -141,11 +141,11 @@ class RuleSearch:
             *step_gains,
         )
         summed = bins.n_bins[self._nominal] if exact else bins.n_bins
-        room = int(summed.max(initial=0)) + 1
+        most_bins = int(summed.max(initial=0)) + 1
         n_threads = max(1, min(n_threads, d))
         self._features = np.arange(d)
         self._shares = np.array_split(self._features, n_threads)
-        self._scratches = [Scratch(n_levels, room) for _ in self._shares]
+        self._scratches = [Scratch(n_levels, most_bins) for _ in self._shares]
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
     def find(self, terms: Terms, drawn: Inside) -> Found | None:

@@ -109,9 +109,9 @@ def sparse_refit(
     (array([0]), array([0.693, 0.   ]), True)
     """
     _check(coverage, loss, start, n_keep)
-    heavy = np.flatnonzero(loss.weights > 0.0)
-    if len(heavy) < len(loss.weights):
-        coverage, loss = coverage[heavy], loss.take(heavy, np.ones(len(heavy)))
+    weighted = np.flatnonzero(loss.weights > 0.0)
+    if len(weighted) < len(loss.weights):
+        coverage, loss = coverage[weighted], loss.take(weighted, np.ones(len(weighted)))
     stages = loss.stages()
     first = start
     if n_keep >= coverage.shape[1]:
