@@ -34,13 +34,6 @@ _NO_EDGE = 1e-12
 _TIE_BREAK = 1e-9
 
 
-class Member(Protocol):
-    """A weak learner after training."""
-
-    def predict(self, X: Matrix) -> Vector:
-        """Values h in [−1, 1]."""
-
-
 class Learner(Protocol):
     """Trains weak learners on the same rows again and again.
 
