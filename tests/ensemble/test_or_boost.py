@@ -95,9 +95,9 @@ def test_each_round_of_stumps_is_the_best_one():
     for t in range(1, 6):
         before, after = (ORBoost(rounds, base="stump").fit(X, y) for rounds in (t, t + 1))
         margins = before.decision_function(X)
-        pull = (Z * np.exp(-Z * margins)).sum(axis=1)
-        every = [abs(pull @ np.where(X[:, j] > cut, 1.0, -1.0)) for j in (0, 1) for cut in X[:, j]]
-        assert pull @ after.estimators_[t].predict(X) == pytest.approx(max(every))
+        u = (Z * np.exp(-Z * margins)).sum(axis=1)
+        every = [abs(u @ np.where(X[:, j] > cut, 1.0, -1.0)) for j in (0, 1) for cut in X[:, j]]
+        assert u @ after.estimators_[t].predict(X) == pytest.approx(max(every))
 
 
 def test_stumps_accept_missing_values():
@@ -150,8 +150,8 @@ def test_early_stopping_keeps_the_best_round():
     best = int(np.argmin(model.validation_costs_))
     assert len(model.estimators_) == best + 1
     assert len(model.validation_costs_) == best + 11 < 500
-    patient = clone(model).set_params(n_iter_no_change=10, tol=10.0).fit(X, y)
-    assert len(patient.estimators_) == 1
+    early = clone(model).set_params(n_iter_no_change=10, tol=10.0).fit(X, y)
+    assert len(early.estimators_) == 1
     model.set_params(n_iter_no_change=None, n_estimators=5).fit(X, y)
     assert not hasattr(model, "validation_costs_")
 

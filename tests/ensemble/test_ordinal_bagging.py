@@ -152,17 +152,17 @@ def test_the_number_of_jobs_does_not_matter(name):
     undecided = np.isnan(one.oob_decision_function_).all(axis=1)
     assert undecided.any() and not undecided.all()
     np.testing.assert_array_equal(np.isnan(one.oob_probabilities_).all(axis=1), undecided)
-    judged = (one.oob_decision_function_ > 0).sum(axis=1)[~undecided]
-    assert one.oob_score_ == pytest.approx(-np.abs(judged - y[~undecided]).mean())
+    scored = (one.oob_decision_function_ > 0).sum(axis=1)[~undecided]
+    assert one.oob_score_ == pytest.approx(-np.abs(scored - y[~undecided]).mean())
 
 
 def test_many_rows_are_read_in_blocks(monkeypatch):
     X, y = ordinal_data()
     model = OrdinalBagging(n_estimators=9, random_state=0).fit(X, y)
-    margins, chances = model.decision_function(X), model.predict_proba(X)
+    margins, probabilities = model.decision_function(X), model.predict_proba(X)
     monkeypatch.setattr("echelon.ensemble.bagging._BLOCK", 7)
     np.testing.assert_array_equal(model.decision_function(X), margins)
-    np.testing.assert_array_equal(model.predict_proba(X), chances)
+    np.testing.assert_array_equal(model.predict_proba(X), probabilities)
 
 
 @pytest.mark.parametrize("bootstrap", [True, False])

@@ -236,7 +236,7 @@ def test_values_of_many_types_are_sorted_by_type():
 @pytest.mark.parametrize(
     ("X", "nominal", "message"),
     [
-        (np.eye(2), "all", "nominal must be 'from_dtype', None, or a list .* found 'all'"),
+        (np.eye(2), "all", "nominal must be 'from_dtype', None or a list .* found 'all'"),
         (np.eye(2), 1, "nominal must be .* found 1"),
         (np.eye(2), [2], "nominal lists the column 2, which X does not have; X is 2 columns"),
         (np.eye(2), [-1], "nominal lists the column -1"),

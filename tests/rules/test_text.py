@@ -47,7 +47,7 @@ def test_sentences(wine_rules):
         "(covers 33 % of rows; typical label poor to fair).",
     ]
     told = replace(naming, units={"alcohol": "% vol"}, target="quality")
-    assert RuleTexts(rules, told).sentence(rules[0]) == (
+    assert rules[0].sentence(told.units, told.target) == (
         "If alcohol is at least 11 % vol and age is at most 8, the score rises by 0.40 "
         "(covers 33 % of rows; typical quality fair to good)."
     )

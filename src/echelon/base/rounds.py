@@ -10,8 +10,18 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
 
-from .._utils.types import Codes, LabelArray, LabelsLike, Mask, MatrixLike, Vector, VectorLike
+from .._utils.types import (
+    Codes,
+    LabelArray,
+    LabelsLike,
+    Mask,
+    Matrix,
+    MatrixLike,
+    Vector,
+    VectorLike,
+)
 from ..metrics.ranking.scorers import as_ranking_scorer
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs.misranking import misranked
@@ -121,10 +131,31 @@ class RoundsMixin:
 
 
 class StagedMixin(RoundsMixin, OrdinalClassifierMixin):
-    """Labels and scores after every round, for ordinal estimators with ``_staged_codes(X)``."""
+    """What the ordinal ones of them share: labels and scores after every round, and rows held out.
+
+    A subclass gives ``_staged_codes(X)`` and ``_probabilities(X)``.
+    """
+
+    def _probabilities(self, X: Any) -> Matrix:
+        raise NotImplementedError
 
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         raise NotImplementedError
+
+    def predict_proba(self, X: MatrixLike) -> Matrix:
+        """Class probabilities, a column per class from lowest to highest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, K)
+            Rows sum to one and nothing is negative.
+        """
+        check_is_fitted(self)
+        return self._probabilities(X)
 
     def staged_predict(self, X: MatrixLike) -> Iterator[LabelArray]:
         """Labels after each round.
@@ -260,8 +291,8 @@ def hold_out_pairs(
         held += PairSet.from_pairs(both[chosen], pairs.n_items, stated.weights[chosen])
     if train.kind == "empty" or held.kind == "empty":
         raise ValueError(
-            f"validation_fraction={fraction!r} leaves no pair to train or none to judge by; pass "
-            "more rows, another fraction, or n_iter_no_change=None."
+            f"validation_fraction={fraction!r} leaves no pair to train or none to validate on; "
+            "pass more rows, another fraction, or n_iter_no_change=None."
         )
     return train, held
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -159,7 +159,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         cost: CostLike = "absolute",
         learning_rate: float = 1.0,
         conversion: str = "auto",
-        capacity: Any = None,
+        capacity: Mapping[str, Sequence[Any]] | None = None,
         target_error: float = 0.3,
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
@@ -323,19 +323,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         for tally in self._tallies(X):
             yield decode(tally.margins())
 
-    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
-        """Class probabilities, a column per class from lowest to highest.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            Rows sum to one and nothing is negative.
-        """
-        check_is_fitted(self)
+    def _probabilities(self, X: Any) -> Matrix:
         votes = self._margins(X) * self.estimator_weights_.sum()
         # Votes above k fall in k; sums of votes can miss that by rounding.
         above = np.minimum.accumulate(expit(2.0 * votes), axis=1)

@@ -205,7 +205,7 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
         self.estimators_, self.estimators_features_ = map(list, zip(*members, strict=True))
         self._store_scale(data)
         if self.oob_score:
-            self._judge_out_of_bag(data, read_costs(self, data, sample_cost), draws, seeds)
+            self._score_out_of_bag(data, read_costs(self, data, sample_cost), draws, seeds)
         return self
 
     def _draws(self, data: OrdinalData) -> Draws:
@@ -234,7 +234,7 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
                 print(f"OrdinalBagging: {done} of {self.n_estimators} fitted", flush=True)
             yield member
 
-    def _judge_out_of_bag(
+    def _score_out_of_bag(
         self, data: OrdinalData, costs: Matrix, draws: Draws, seeds: list[int]
     ) -> None:
         X = _indexable(data.X)
@@ -248,16 +248,16 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
             probabilities[rows] += _probabilities(member, inputs, data.n_classes)
         votes = tally.mass.sum(axis=1)
         margins, left_out = tally.margins(), votes > 0.0
-        judged = np.flatnonzero(left_out & (data.sample_weight > 0.0))
-        if len(judged) < np.count_nonzero(data.sample_weight):
+        scored = np.flatnonzero(left_out & (data.sample_weight > 0.0))
+        if len(scored) < np.count_nonzero(data.sample_weight):
             warn_caller(
                 "Some rows were drawn for every ranker, so the out-of-bag score leaves them out; "
                 "raise n_estimators.",
                 UserWarning,
             )
-        paid = costs[judged, decode(margins[judged])]
-        weights = data.sample_weight[judged]
-        self.oob_score_ = -float(np.average(paid, weights=weights)) if len(judged) else np.nan
+        paid = costs[scored, decode(margins[scored])]
+        weights = data.sample_weight[scored]
+        self.oob_score_ = -float(np.average(paid, weights=weights)) if len(scored) else np.nan
         margins[~left_out] = np.nan
         self.oob_decision_function_ = squeeze_margins(margins)
         probabilities /= np.where(left_out, votes, np.nan)[:, None]

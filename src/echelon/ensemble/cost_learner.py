@@ -29,7 +29,7 @@ def choose_conversion(conversion: str, estimator: Any) -> str:
     require_choice("conversion", conversion, CONVERSIONS)
     needed = {"cost": "sample_cost", "weight": "sample_weight"}
     if conversion == "auto":
-        able = (way for way, name in needed.items() if has_fit_parameter(estimator, name))
+        able = (kind for kind, name in needed.items() if has_fit_parameter(estimator, name))
         return next(able, "resample")
     if conversion in needed and not has_fit_parameter(estimator, needed[conversion]):
         raise ValueError(
@@ -53,9 +53,9 @@ def _fit_on_costs(
         return member.fit(X, codes, sample_weight=weights)
     drawn = rng.choice(_num_samples(X), size=_num_samples(X), p=weights / weights.sum())
     if len(np.unique(codes[drawn])) < 2:
-        # Too few for any classifier: the two heaviest classes stand beside the sample.
-        heaviest = np.argsort(-np.bincount(codes, weights))[:2]
-        drawn[:2] = [np.argmax(np.where(codes == level, weights, -1.0)) for level in heaviest]
+        # Too few for any classifier: the two classes of greatest weight stand beside the sample.
+        greatest = np.argsort(-np.bincount(codes, weights))[:2]
+        drawn[:2] = [np.argmax(np.where(codes == level, weights, -1.0)) for level in greatest]
     return member.fit(_safe_indexing(X, drawn), codes[drawn])
 
 

@@ -295,19 +295,7 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
     def _latent(self, X: Any) -> npt.NDArray[np.float64]:
         return self._scores(validate_inputs(self, X))
 
-    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
-        """Class probabilities, a column per class from lowest to highest.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            Rows sum to one and nothing is negative.
-        """
-        check_is_fitted(self)
+    def _probabilities(self, X: Any) -> Matrix:
         above = expit(2.0 * margins(self._latent(X), self._link_thresholds))
         return untilted_probabilities(above, self._link_weights)
 

@@ -172,7 +172,7 @@ class RankBoost(RoundsMixin, RankerMixin, BaseEstimator):
         missing: str = "best_side",
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
-        scoring: Any = None,
+        scoring: str | Callable[..., Any] | None = None,
         tol: float = 0.0,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,

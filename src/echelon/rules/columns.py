@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 
+from .._utils.choices import require_choice
 from ..ordinal.columns import LabelColumn, is_missing, plain_array, read_column
 
 Categories = tuple[Any, ...]
@@ -82,7 +83,9 @@ def learn_columns(X: Any, nominal: Any = "from_dtype") -> InputColumns:
            [4.5, 2. ],
            [1.5, nan]])
     """
-    _check_choice(nominal)
+    if isinstance(nominal, str) or not isinstance(nominal, Iterable):
+        choices = ("from_dtype", None)
+        require_choice("nominal", nominal, choices, "a list of column names or indices")
     frame = None if nominal is None else _frame(X)
     if frame is None and (nominal is None or isinstance(nominal, str)):
         return _all_numeric(_width(X))
@@ -291,16 +294,6 @@ def _refuse_other_kind(found: list[Any], columns: InputColumns, j: int) -> None:
         raise ValueError(
             f"X holds {' and '.join(sorted(kinds))} in column {columns.shown_name(j)}, which had "
             f"the categories {shown} at fit."
-        )
-
-
-def _check_choice(nominal: Any) -> None:
-    if nominal is None or (isinstance(nominal, str) and nominal == "from_dtype"):
-        return
-    if isinstance(nominal, str) or not isinstance(nominal, Iterable):
-        raise ValueError(
-            "nominal must be 'from_dtype', None, or a list of column names or indices; "
-            f"found {nominal!r}."
         )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.special import expit, logit
 
 from .._utils.types import Codes, Matrix, Vector
-from ..base.validation import OrdinalData
 from ..ordinal.reduction import monotone_exceedance
 from ..ordinal.thresholds import all_levels, level_of_threshold, margins
 from ..solvers.rules.bodies import Body, RuleTable, covers, tabulate_rules
@@ -68,14 +67,10 @@ class RuleEnsemble:
         """Score minus thresholds."""
         return margins(self.table(X), self.thresholds)
 
-    def staged_margins(self, X: Matrix) -> Iterator[Matrix]:
-        """The same after every rule; always the same array of scores underneath."""
-        scores = np.zeros(len(X))
-        for body, response, thresholds in zip(
-            self.bodies, self.responses, self.stages, strict=True
-        ):
-            scores += response * covers(body, X)
-            yield margins(scores, thresholds)
+    def rounds(self) -> Iterator[RuleRound]:
+        """The rules one after another, with shares of all weight in place of weights."""
+        parts = self.responses.tolist(), self.class_shares, self.losses.tolist(), self.stages
+        return map(RuleRound, self.bodies, *parts)
 
 
 @dataclass(frozen=True)
@@ -117,46 +112,26 @@ class RuleModel(NamedTuple):
     columns: InputColumns
 
 
-class HeldOutError:
-    """The error on held-out rows after each stage.
+class GrowingScores:
+    """Scores of rows to which rules are added, a score for each ensemble.
 
     Parameters
     ----------
-    data : OrdinalData
-        The held-out rows.
+    X : ndarray of shape (n, d)
     starts : sequence of ndarray
         Thresholds of the score 0 of each ensemble.
-    levels : Levels
-    absolute : bool
-        Whether the score is meant to be the rank, and the error is how far it is off; else it is
-        the ranked probability score.
     """
 
-    def __init__(
-        self, data: OrdinalData, starts: Sequence[Vector], levels: Levels, *, absolute: bool
-    ) -> None:
-        self._data = data
-        self._scores = [np.zeros(len(data.codes)) for _ in starts]
+    def __init__(self, X: Matrix, starts: Sequence[Vector]) -> None:
+        self._X = X
+        self._scores = [np.zeros(len(X)) for _ in starts]
         self._thresholds = list(starts)
-        self._levels = levels
-        self._absolute = absolute
 
-    def __call__(self, stage: Stage) -> float:
-        """The error with one more rule in each ensemble."""
-        G = self._levels.margins(self._margins(stage))
-        codes = self._data.codes
-        if self._absolute:
-            # The thresholds lie midway between ranks, so a margin is a rank but for a constant.
-            errors = np.abs(G[:, 0] + 0.5 - codes)
-        else:
-            above = codes[:, None] > np.arange(G.shape[1])
-            errors = ((expit(2.0 * G) - above) ** 2).mean(axis=1)
-        return float(np.average(errors, weights=self._data.sample_weight))
-
-    def _margins(self, stage: Stage) -> Matrix:
+    def add(self, stage: Stage) -> Matrix:
+        """Margins with one more rule in each ensemble that has one."""
         for m, found in enumerate(stage):
             if found is not None:
-                self._scores[m] += found.response * covers(found.body, self._data.X)
+                self._scores[m] += found.response * covers(found.body, self._X)
                 self._thresholds[m] = found.thresholds
         parts = zip(self._scores, self._thresholds, strict=True)
         return np.hstack([margins(scores, cuts) for scores, cuts in parts])

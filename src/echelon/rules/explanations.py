@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.frames import make_frame
-from .._utils.types import Matrix, MatrixLike, Vector
+from .._utils.types import FrameLike, Matrix, MatrixLike, Vector
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation, PairTerm, explanation
 from ..base.validation import OrdinalData
@@ -292,7 +292,7 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         return self._texts(units=units or {}, target=target).to_text(n, width)
 
-    def to_frame(self, backend: str = "pandas") -> Any:
+    def to_frame(self, backend: str = "pandas") -> FrameLike:
         """The rules as a data frame, a row for each, the most important first.
 
         Parameters
@@ -307,7 +307,8 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
             and the number of rounds that found the rule.
         """
         check_is_fitted(self)
-        return self._texts().to_frame(backend)
+        frame: FrameLike = self._texts().to_frame(backend)
+        return frame
 
     def explain(self, X: MatrixLike) -> list[Explanation]:
         """Why rows get their labels: the rules that cover them and what each adds to the score.

@@ -10,7 +10,7 @@ from .._utils.types import Vector
 from ..base.validation import OrdinalData
 from ..solvers.rules.bodies import Body, covers
 from ..solvers.rules.losses import RuleLoss
-from ..solvers.rules.rank_rules import RuleRound, replay
+from ..solvers.rules.rank_rules import ClassWeights, RuleRound, replay
 from ..solvers.rules.sparse import sparse_refit
 from .ensemble import RuleEnsemble
 
@@ -79,13 +79,6 @@ def kept_rules(
     importance = np.abs(fit.responses[fit.kept]) * np.sqrt(shares * (1.0 - shares))
     order = fit.kept[np.argsort(-importance, kind="stable")]
     thresholds = loss.thresholds
-    rounds = replay(
-        loss,
-        [bodies[m] for m in order],
-        fit.responses[order],
-        data.X,
-        classes=data.codes.astype(np.int32),
-        n_classes=data.n_classes,
-        weights=data.sample_weight,
-    )
+    weigh = ClassWeights(data.codes, data.n_classes, data.sample_weight)
+    rounds = replay(loss, [bodies[m] for m in order], fit.responses[order], data.X, weigh)
     return KeptRules(list(rounds), thresholds, fit.refit_violation, fit.selection_violation)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from itertools import zip_longest
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from joblib import effective_n_jobs
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
@@ -47,10 +48,10 @@ from ..ordinal.thresholds import margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.linear.calibration import Calibration, calibrate_by_exponential
 from ..solvers.rules.losses import AbsoluteLoss, RankLoss, RuleLoss, ThresholdLoss, measure
-from ..solvers.rules.rank_rules import boost_rules
+from ..solvers.rules.rank_rules import ClassWeights, boost_rules
 from ..solvers.rules.search import TECHNIQUES, RuleSearch
 from .columns import as_positions, learn_columns
-from .ensemble import HeldOutError, Levels, RuleEnsemble, RuleModel, Stage, beside, carried_on
+from .ensemble import GrowingScores, Levels, RuleEnsemble, RuleModel, Stage, beside, carried_on
 from .explanations import ReadableRulesMixin, explain_rule_pair
 from .pruning import Pruning, kept_rules
 
@@ -91,9 +92,9 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         whose probabilities are then reconciled (Ordinal ENDER); or the absolute error of a score
         that is meant to be the rank (ENDER with absolute error).
     technique : {"simultaneous", "gradient", "gradient_boosting", "constant_step"}, optional
-        How conditions are judged. They differ in how many rows a rule should cover: "gradient"
-        makes the most general rules, "constant_step" more specific ones the greater `beta`, and
-        "simultaneous" makes specific rules that descend the loss fastest. By default
+        How conditions are measured. The measures differ in how many rows a rule should cover:
+        "gradient" makes the most general rules, "constant_step" more specific ones the greater
+        `beta`, and "simultaneous" makes specific rules that descend the loss fastest. By default
         "simultaneous", or "gradient" with the absolute error, which has no simultaneous form.
     beta : float, default=0.2
         Length of the step for "constant_step".
@@ -112,7 +113,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         Cut inputs at most between so many bins of about equal weight, 2 to 255, for large data;
         by default anywhere between two values.
     nominal : "from_dtype", None, or list of columns, default="from_dtype"
-        Columns whose values are categories without order, to be judged by =, ≠ and membership in
+        Columns whose values are categories without order, to be tested by =, ≠ and membership in
         sets. By default the columns of a data frame that are categories, text or booleans; ordered
         categories are cut like numbers. A list gives names or indices; None takes all columns as
         numbers.
@@ -206,7 +207,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         pair_weight: str = "per_threshold",
         max_conditions: int | None = None,
         max_bins: int | None = None,
-        nominal: Any = "from_dtype",
+        nominal: str | npt.ArrayLike | None = "from_dtype",
         n_iter_no_change: int | None = None,
         validation_fraction: float = 0.1,
         tol: float = 0.0,
@@ -261,10 +262,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self._store_scale(data)
         losses = self._losses(train, self._levels.observed)
         starts = [loss.thresholds for loss in losses]
-        held_out = None
-        if held is not None:
-            absolute = self.loss == "absolute"
-            held_out = HeldOutError(take_rows(data, held), starts, self._levels, absolute=absolute)
+        held_out = None if held is None else self._held_out_error(take_rows(data, held), starts)
         stages = self._grow(
             self._boost(losses, train, rng),
             held_out,
@@ -343,14 +341,12 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         rng: np.random.RandomState,
     ) -> Iterator[Stage]:
         search = self._search(data)
-        classes = data.codes.astype(np.int32)
+        weigh = ClassWeights(data.codes, data.n_classes, data.sample_weight)
         runs = [
             boost_rules(
                 loss,
                 search,
-                classes=classes,
-                n_classes=data.n_classes,
-                weights=data.sample_weight,
+                weigh,
                 n_rules=self.n_rules,
                 shrinkage=self.shrinkage,
                 subsample=self.subsample,
@@ -359,6 +355,24 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
             for loss in losses
         ]
         return zip_longest(*runs)
+
+    def _held_out_error(
+        self, data: OrdinalData, starts: Sequence[Vector]
+    ) -> Callable[[Stage], float]:
+        """The error on held-out rows with one more rule in each ensemble."""
+        grown, codes = GrowingScores(data.X, starts), data.codes
+
+        def error(stage: Stage) -> float:
+            G = self._levels.margins(grown.add(stage))
+            if self.loss == "absolute":
+                # The thresholds lie midway between ranks, so a margin is a rank but for a constant.
+                errors = np.abs(G[:, 0] + 0.5 - codes)
+            else:
+                above = codes[:, None] > np.arange(G.shape[1])
+                errors = ((expit(2.0 * G) - above) ** 2).mean(axis=1)
+            return float(np.average(errors, weights=data.sample_weight))
+
+        return error
 
     def _keep(self, rounds: Sequence[Stage], starts: Sequence[Vector], data: OrdinalData) -> None:
         mass = np.bincount(data.codes, data.sample_weight, data.n_classes).astype(np.float64)
@@ -487,7 +501,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         return self._latent(X)
 
     @available_if(_has_one_score)
-    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+    def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:
         """Why one row has a greater score than another: the rules that only one of them satisfies.
 
         Not with ``loss="binary"``.
@@ -505,19 +519,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         first, second = (self.explain(one_row(row))[0] for row in (a, b))
         return explain_rule_pair(first, second)
 
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Class probabilities, a column per class from lowest to highest.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            Rows sum to one and nothing is negative.
-        """
-        check_is_fitted(self)
+    def _probabilities(self, X: Any) -> Matrix:
         if self._calibration is None:
             return exceedance_to_probabilities(expit(2.0 * self._margins(X)))
         return self._calibrated(self._latent(X))
@@ -547,11 +549,9 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         return exceedance_to_probabilities(expit(slope * scores[:, None] - thresholds))
 
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
-        X = self._positions(X)
-        last = [np.tile(-part.start, (len(X), 1)) for part in self._ensembles]
-        for stage in zip_longest(*(part.staged_margins(X) for part in self._ensembles)):
-            last = [new if new is not None else old for new, old in zip(stage, last, strict=True)]
-            yield decode(self._levels.margins(np.hstack(last)))
+        grown = GrowingScores(self._positions(X), [part.start for part in self._ensembles])
+        for stage in zip_longest(*(part.rounds() for part in self._ensembles)):
+            yield decode(self._levels.margins(grown.add(stage)))
 
     def calibration(self) -> Calibration | None:
         """Slope and thresholds of probabilities with ``loss="absolute"``; else None.

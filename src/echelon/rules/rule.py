@@ -281,11 +281,15 @@ class Rule:
         change = "rises" if self.response > 0 else "falls"
         return f"the score{whose} {change} by {amount(self.response)}"
 
-    def __str__(self) -> str:
+    def sentence(self, units: Mapping[str, str] | None = None, target: str = "label") -> str:
+        """The rule in one sentence, with the labels that are typical of the rows that it covers."""
         found = typical(self.class_histogram, self.labels)
-        labels = f"; typical label {found}" if found else ""
+        labels = f"; typical {target} {found}" if found else ""
         covered = f"covers {percent(self.coverage)} of rows"
-        return f"If {self.text()}, {self.effect} ({covered}{labels})."
+        return f"If {self.text(units)}, {self.effect} ({covered}{labels})."
+
+    def __str__(self) -> str:
+        return self.sentence()
 
     def _repr_html_(self) -> str:
         return table(["rule", "adds", "covers", "labels"], [self.html_cells()])

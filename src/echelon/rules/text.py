@@ -12,7 +12,7 @@ from .._utils.frames import make_frame
 from .._utils.text import aligned
 from .._utils.types import Vector
 from .rule import Naming, Rule
-from .words import level, percent, score_ranges, table, typical, wrapped
+from .words import level, score_ranges, table, typical, wrapped
 
 
 def by_importance(rules: Sequence[Rule], n: int | None = None) -> list[Rule]:
@@ -50,18 +50,11 @@ class RuleTexts:
         lines = [wrapped(self._opening(shown), width), ""]
         for place, rule in enumerate(shown, start=1):
             mark = f"{place:>{number}}. "
-            lines.append(wrapped(mark + self.sentence(rule), width, len(mark)))
+            sentence = rule.sentence(self.naming.units, self.naming.target)
+            lines.append(wrapped(mark + sentence, width, len(mark)))
         if self.thresholds is not None:
             lines += ["", *self._closing(self.thresholds, width)]
         return "\n".join(lines)
-
-    def sentence(self, rule: Rule) -> str:
-        """A rule in one sentence, with the labels that are typical of the rows that it covers."""
-        note = f"covers {percent(rule.coverage)} of rows"
-        found = typical(rule.class_histogram, rule.labels)
-        if found:
-            note += f"; typical {self.naming.target} {found}"
-        return f"If {rule.text(self.naming.units)}, {rule.effect} ({note})."
 
     def to_frame(self, backend: Any = "pandas") -> Any:
         """A row of a data frame for each rule, the most important first."""

@@ -35,7 +35,7 @@ def test_codes_of_new_rows_count_the_edges_below_them(rng):
     np.testing.assert_array_equal(code_inputs(fresh, bins.edges), expected)
 
 
-def test_bins_are_about_equally_heavy(rng):
+def test_bins_are_about_equal_weight(rng):
     X = rng.exponential(size=(10_000, 1))
     bins = bin_inputs(X, 16)
     shares = np.bincount(bins.codes[0]) / len(X)

@@ -171,14 +171,14 @@ def test_no_split_of_the_root_is_better(problem, criterion):
     leaves = tree.apply(X)
     ours = sum(measure(V[leaves == leaf]) for leaf in range(tree.n_leaves))
     # Of rows without weight no split can be told; they do no harm in the sums.
-    heavy = V.any(axis=1)
+    weighted = V.any(axis=1)
     sums = [measure(V)] if tree.n_leaves == 1 else []
     for j in range(X.shape[1]):
         gone = np.isnan(X[:, j])
-        for value in np.unique(X[heavy & ~gone, j]):
+        for value in np.unique(X[weighted & ~gone, j]):
             low = X[:, j] <= value
             for side in (low, low | gone):
-                if (side & heavy).any() and (~side & heavy).any():
+                if (side & weighted).any() and (~side & weighted).any():
                     sums.append(measure(V[side]) + measure(V[~side]))
     if tree.n_leaves == 1:
         assert least_cost(V) <= 1e-9 * np.abs(V).sum() or len(sums) == 1

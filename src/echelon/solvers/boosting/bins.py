@@ -10,6 +10,7 @@ byte where no feature has more than 255 bins, else four.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -142,6 +143,15 @@ def _edges(column: Vector, weights: Vector | None, max_bins: int | None) -> Vect
     targets = total * np.arange(1, max_bins) / max_bins
     chosen = np.unique(np.minimum(np.searchsorted(below, targets), len(middle) - 1))
     return np.asarray(middle[chosen])
+
+
+def share_features(
+    n_features: int, n_threads: int
+) -> tuple[list[Index], ThreadPoolExecutor | None]:
+    """Runs of features for as many threads as are of use, and a pool where there are several."""
+    n_threads = max(1, min(n_threads, n_features))
+    shares = np.array_split(np.arange(n_features), n_threads)
+    return shares, ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
 
 class BinSums:

@@ -9,7 +9,7 @@ negative gradient u = −∂L/∂f of every row, as a share of L; the learner lo
 u_i·h(x_i); v minimises the loss along h with b held, in closed form if h is ±1 and by Newton's
 method otherwise; then b is fitted anew. No part of a round raises the loss, nor does a learning
 rate below one, as the loss is convex. Losses are kept as logarithms, so that any number of rounds
-on data that can be told apart perfectly stays finite.
+on data that can be separated perfectly stays finite.
 """
 
 from __future__ import annotations
@@ -32,13 +32,6 @@ LONGEST_STEP = 20.0
 _NO_EDGE = 1e-12
 # Share of all costs that decides between thresholds of equal cost.
 _TIE_BREAK = 1e-9
-
-
-class Member(Protocol):
-    """A weak learner after training."""
-
-    def predict(self, X: Matrix) -> Vector:
-        """Values h in [−1, 1]."""
 
 
 class Learner(Protocol):

@@ -18,7 +18,6 @@ value gives such rows the rank that costs least among all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,7 @@ import numpy.typing as npt
 
 from ..._native._stumps import least_costs, sum_sides, trace_cuts
 from ..._utils.types import Codes, Matrix, Vector
-from .bins import BinnedInputs, BinSums
+from .bins import BinnedInputs, BinSums, share_features
 from .step_tables import StepTable, tabulate_steps
 
 # Costs closer than this, as a share of all weight, are equal up to rounding.
@@ -78,10 +77,8 @@ class StumpSearch:
 
     def __init__(self, bins: BinnedInputs, n_classes: int, n_threads: int = 1) -> None:
         self.bins = bins
-        n_threads = max(1, min(n_threads, len(bins.edges)))
-        shares = np.array_split(np.arange(len(bins.edges)), n_threads)
+        shares, self._pool = share_features(len(bins.edges), n_threads)
         self._workers = [_Worker(bins, n_classes - 1, share) for share in shares]
-        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
     def find(self, V: Matrix) -> tuple[Stump, Codes]:
         """The stump of least cost for signed weights V (n, K−1), and its ranks of the rows.
@@ -90,11 +87,8 @@ class StumpSearch:
         """
         above, below = side_weights(V)
         slack = _ROUNDING * float(above.sum() + below.sum())
-        if self._pool is None:
-            found = [self._workers[0].search(V, slack)]
-        else:
-            found = list(self._pool.map(lambda worker: worker.search(V, slack), self._workers))
-        costs = np.concatenate(found).ravel()
+        run = map if self._pool is None else self._pool.map
+        costs = np.concatenate(list(run(lambda each: each.search(V, slack), self._workers))).ravel()
         feature, falling = divmod(int(np.argmax(costs <= costs.min() + slack)), 2)
         direction = -1 if falling else 1
         cuts, missing = self._workers[0].cuts(V, feature, direction > 0, slack)

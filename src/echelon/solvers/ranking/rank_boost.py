@@ -68,10 +68,10 @@ def objective(loss: str, pairs: PairSet) -> PairObjective:
     """The loss over these pairs at scores of zero."""
     if loss == "logistic":
         return LogisticPairs(pairs)
-    return ExponentialPairs(_weighty(pairs) if loss == "smooth_margin" else pairs)
+    return ExponentialPairs(_with_mean_weight_one(pairs) if loss == "smooth_margin" else pairs)
 
 
-def _weighty(pairs: PairSet) -> PairSet:
+def _with_mean_weight_one(pairs: PairSet) -> PairSet:
     """The pairs with a mean weight of one at least, so that F ≥ 1 at scores of zero.
 
     The smooth margin is no bound of margins, and infinite at first, where F begins below one.

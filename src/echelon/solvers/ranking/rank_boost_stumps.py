@@ -16,7 +16,6 @@ h = ½. Where no row that was learnt from misses the feature, it is halfway.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +23,7 @@ import numpy.typing as npt
 
 from ..._native._rank_stumps import best_edges
 from ..._utils.types import Index, Matrix, Vector
-from ..boosting.bins import BinCodes, BinnedInputs, BinSums, bin_inputs
+from ..boosting.bins import BinCodes, BinnedInputs, BinSums, bin_inputs, share_features
 from ..boosting.step_tables import StepTable, tabulate_steps
 
 MISSING = ("best_side", "abstain")
@@ -163,10 +162,8 @@ class RankStumpSearch:
         self._some_missing = [
             bool((codes == n).any()) for codes, n in zip(bins.codes, bins.n_bins, strict=True)
         ]
-        n_threads = max(1, min(n_threads, len(bins.edges)))
-        shares = np.array_split(np.arange(len(bins.edges)), n_threads)
+        shares, self._pool = share_features(len(bins.edges), n_threads)
         self._shares = [BinSums(bins, 1, share) for share in shares]
-        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
     def __call__(self, weights: Vector) -> tuple[RankStump, FewAnswers]:
         """The base ranker of largest edge for weights π of the rows, and its answers.

@@ -88,7 +88,7 @@ class RuleProblem:
 
     def _scores(self, b: Vector) -> Vector:
         used = np.flatnonzero(b)
-        return scores_of(self.columns[:, used], b[used] / self.deviations[used])
+        return _scores_of(self.columns[:, used], b[used] / self.deviations[used])
 
 
 def violation(b: Vector, gradient: Vector, penalty: float) -> Vector:
@@ -227,7 +227,7 @@ def _blocks(columns: Bytes) -> list[slice]:
     return [slice(start, start + size) for start in range(0, n, size)]
 
 
-def scores_of(columns: Bytes, responses: Vector) -> Vector:
+def _scores_of(columns: Bytes, responses: Vector) -> Vector:
     """Φa."""
     scores = np.empty(len(columns))
     for rows in _blocks(columns):

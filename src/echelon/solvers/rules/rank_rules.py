@@ -11,16 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ..._native._rule_rows import weigh_classes
-from ..._utils.types import Matrix, Vector
+from ..._utils.types import Codes, Matrix, Vector
 from .bodies import Body, covers
 from .losses import RuleLoss
 from .search import Inside, RuleSearch
 
 # Draws in a row that may give no rule before boosting ends.
-_MOST_VAIN_DRAWS = 20
+_MOST_FAILED_DRAWS = 20
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,35 @@ class RuleRound:
     thresholds: Vector
 
 
+class ClassWeights:
+    """The weight of the rows that a rule covers, by class.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Class of each row, 0 … K−1.
+    n_classes : int
+        K.
+    weights : ndarray of shape (n,)
+        Of the rows.
+    """
+
+    def __init__(self, codes: Codes, n_classes: int, weights: Vector) -> None:
+        self._classes, self._n_classes = codes.astype(np.int32), n_classes
+        self._weights = weights
+
+    def __call__(self, inside: Inside) -> Vector:
+        """Weights of the classes among the rows inside."""
+        covered = np.empty(self._n_classes)
+        weigh_classes(inside, self._classes, self._weights, covered)
+        return covered
+
+
 def boost_rules(
     loss: RuleLoss,
     search: RuleSearch,
+    weigh: ClassWeights,
     *,
-    classes: npt.NDArray[np.int32],
-    n_classes: int,
-    weights: Vector,
     n_rules: int,
     shrinkage: float,
     subsample: float,
@@ -66,12 +87,8 @@ def boost_rules(
     loss : RuleLoss
     search : RuleSearch
         Over the rows of the loss.
-    classes : ndarray of int32, shape (n,)
-        Class of each row, 0 … K−1.
-    n_classes : int
-        K.
-    weights : ndarray of shape (n,)
-        Of the rows.
+    weigh : ClassWeights
+        Of the rows of the loss.
     n_rules : int
     shrinkage : float
         ν.
@@ -79,30 +96,23 @@ def boost_rules(
         ζ.
     rng : Generator
     """
-    n = len(weights)
+    n = len(loss.scores)
     n_drawn = max(1, round(subsample * n))
-    vain = made = 0
-    while made < n_rules and vain < (_MOST_VAIN_DRAWS if n_drawn < n else 1):
+    failed = made = 0
+    while made < n_rules and failed < (_MOST_FAILED_DRAWS if n_drawn < n else 1):
         found = search.find(loss.terms(), _draw(n, n_drawn, rng))
         inside = None if found is None else search.cover(found)
         step = 0.0 if inside is None else shrinkage * loss.response(inside)
         if found is None or inside is None or step == 0.0:
-            vain += 1
+            failed += 1
             continue
         loss.step(inside, step)
-        vain, made = 0, made + 1
-        yield _round(found.body, step, inside, loss, classes, n_classes, weights)
+        failed, made = 0, made + 1
+        yield RuleRound(found.body, step, weigh(inside), loss.value, loss.thresholds)
 
 
 def replay(
-    loss: RuleLoss,
-    bodies: Sequence[Body],
-    responses: Vector,
-    X: Matrix,
-    *,
-    classes: npt.NDArray[np.int32],
-    n_classes: int,
-    weights: Vector,
+    loss: RuleLoss, bodies: Sequence[Body], responses: Vector, X: Matrix, weigh: ClassWeights
 ) -> Iterator[RuleRound]:
     """The rounds of given rules, one after another, as if boosting had found them.
 
@@ -113,27 +123,13 @@ def replay(
     bodies : sequence of Body
     responses : ndarray of shape (M,)
     X : ndarray of shape (n, d)
-    classes, n_classes, weights
-        As for `boost_rules`.
+    weigh : ClassWeights
+        Of these rows.
     """
-    for body, response in zip(bodies, responses, strict=True):
+    for body, response in zip(bodies, responses.tolist(), strict=True):
         inside = covers(body, X).astype(np.uint8)
-        loss.step(inside, float(response))
-        yield _round(body, float(response), inside, loss, classes, n_classes, weights)
-
-
-def _round(
-    body: Body,
-    response: float,
-    inside: Inside,
-    loss: RuleLoss,
-    classes: npt.NDArray[np.int32],
-    n_classes: int,
-    weights: Vector,
-) -> RuleRound:
-    covered = np.empty(n_classes)
-    weigh_classes(inside, classes, weights, covered)
-    return RuleRound(body, response, covered, loss.value, loss.thresholds)
+        loss.step(inside, response)
+        yield RuleRound(body, response, weigh(inside), loss.value, loss.thresholds)
 
 
 def _draw(n: int, n_drawn: int, rng: np.random.Generator) -> Inside:

@@ -23,7 +23,6 @@ A step costs O(K) per covered row and feature, or per bin and feature after a pa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, repeat
 
@@ -33,7 +32,7 @@ import numpy.typing as npt
 from ..._native._rule_rows import cover
 from ..._native._rules import RuleGrower, Scratch
 from ..._utils.types import Index, Matrix, Vector
-from ..boosting.bins import BinnedInputs
+from ..boosting.bins import BinnedInputs, share_features
 from .bodies import Body, Condition, Interval, Membership
 
 TECHNIQUES = ("simultaneous", "gradient", "gradient_boosting", "constant_step")
@@ -141,12 +140,10 @@ class RuleSearch:
             *step_gains,
         )
         summed = bins.n_bins[self._nominal] if exact else bins.n_bins
-        room = int(summed.max(initial=0)) + 1
-        n_threads = max(1, min(n_threads, d))
+        most_bins = int(summed.max(initial=0)) + 1
         self._features = np.arange(d)
-        self._shares = np.array_split(self._features, n_threads)
-        self._scratches = [Scratch(n_levels, room) for _ in self._shares]
-        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+        self._shares, self._pool = share_features(d, n_threads)
+        self._scratches = [Scratch(n_levels, most_bins) for _ in self._shares]
 
     def find(self, terms: Terms, drawn: Inside) -> Found | None:
         """The body grown on the drawn rows, or None if no condition improves on covering all."""

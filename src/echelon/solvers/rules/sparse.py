@@ -13,13 +13,11 @@ where responses are not determined or would be infinite, as when a rule makes no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import scipy.sparse
 
-from ..._utils.types import Codes, Index, Vector
-from .l1_newton import Bytes, RuleProblem, newton, scores_of, solve, violation
+from ..._utils.types import Codes, Index, Mask, Vector
+from .l1_newton import Bytes, RuleProblem, newton, solve, violation
 from .refit_losses import RefitLoss
 
 # λ falls by this factor along the path, down to this share of the λ that keeps nothing.
@@ -46,9 +44,6 @@ class SparseFit:
     selection_violation, refit_violation : float
         The most by which a slope in p_j·a_j violates the conditions of the optimum, over all rules
         in the selection and over the kept rules in the refit.
-    loss_full, loss_before, loss_after : float
-        The loss of the start with all rules, of the start with the rules kept, and of the refit, on
-        all rows.
     """
 
     responses: Vector
@@ -56,13 +51,10 @@ class SparseFit:
     penalty: float
     selection_violation: float
     refit_violation: float
-    loss_full: float
-    loss_before: float
-    loss_after: float
 
 
 def sparse_refit(
-    coverage: Any,
+    coverage: Mask | Bytes,
     loss: RefitLoss,
     start: Vector,
     n_keep: int,
@@ -76,7 +68,7 @@ def sparse_refit(
 
     Parameters
     ----------
-    coverage : ndarray of bool or uint8, or sparse array, of shape (n, M)
+    coverage : ndarray of bool or uint8, shape (n, M)
         Which rows each rule covers.
     loss : RefitLoss
         A loss of the scores of the n rows.
@@ -105,13 +97,13 @@ def sparse_refit(
     >>> coverage = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [0, 1], [1, 1]], dtype=bool)
     >>> loss = LogPairLoss(np.array([0, 0, 1, 1, 1, 0]), 2, np.ones(6))
     >>> fit = sparse_refit(coverage, loss, np.zeros(2), 1)
-    >>> fit.kept, fit.responses.round(3), bool(fit.loss_after < fit.loss_before)
-    (array([0]), array([0.693, 0.   ]), True)
+    >>> fit.kept, fit.responses.round(3)
+    (array([0]), array([0.693, 0.   ]))
     """
     _check(coverage, loss, start, n_keep)
-    heavy = np.flatnonzero(loss.weights > 0.0)
-    if len(heavy) < len(loss.weights):
-        coverage, loss = coverage[heavy], loss.take(heavy, np.ones(len(heavy)))
+    weighted = np.flatnonzero(loss.weights > 0.0)
+    if len(weighted) < len(loss.weights):
+        coverage, loss = coverage[weighted], loss.take(weighted, np.ones(len(weighted)))
     stages = loss.stages()
     first = start
     if n_keep >= coverage.shape[1]:
@@ -129,19 +121,10 @@ def sparse_refit(
     columns = _dense(coverage[:, kept])
     responses = np.zeros(coverage.shape[1])
     responses[kept], refit_violation = _refit(columns, stages, first[kept], ridge, tol)
-    return SparseFit(
-        responses,
-        kept,
-        penalty,
-        selection_violation,
-        refit_violation,
-        loss.at(_all_scores(coverage, start))[0],
-        loss.at(scores_of(columns, start[kept]))[0],
-        loss.at(scores_of(columns, responses[kept]))[0],
-    )
+    return SparseFit(responses, kept, penalty, selection_violation, refit_violation)
 
 
-def _check(coverage: Any, loss: RefitLoss, start: Vector, n_keep: int) -> None:
+def _check(coverage: Mask | Bytes, loss: RefitLoss, start: Vector, n_keep: int) -> None:
     n = len(loss.codes)
     if coverage.ndim != 2 or coverage.shape[0] != n:
         raise ValueError(f"coverage must have {n} rows, as the loss; found {coverage.shape}.")
@@ -245,22 +228,6 @@ def _refit(
     return start, float(violation(b, problem.at(b)[1], 0.0).max())
 
 
-# --------------------------------------------------------------------------------------- coverage
-
-
-def _dense(coverage: Any) -> Bytes:
+def _dense(coverage: Mask | Bytes) -> Bytes:
     """Coverage as bytes 0 and 1, a rule after another."""
-    if scipy.sparse.issparse(coverage):
-        coverage = coverage.astype(bool).toarray(order="F")
-    return np.asfortranarray(np.asarray(coverage) != 0).view(np.uint8)
-
-
-def _all_scores(coverage: Any, responses: Vector) -> Vector:
-    """Φa for as many rules as there are, without a copy of Φ."""
-    if not scipy.sparse.issparse(coverage):
-        return scores_of(coverage, responses)
-    by_rule = coverage.tocsc()
-    scores = np.zeros(coverage.shape[0])
-    for j in np.flatnonzero(responses):
-        scores[by_rule.indices[by_rule.indptr[j] : by_rule.indptr[j + 1]]] += responses[j]
-    return scores
+    return np.asfortranarray(coverage != 0).view(np.uint8)
