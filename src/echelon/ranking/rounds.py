@@ -15,7 +15,7 @@ from ..base.validation import RankingData, one_column, validate_inputs
 from ..metrics.ranking import pairwise_accuracy
 from ..metrics.ranking.scorers import as_ranking_scorer
 from ..ordinal.relevance import read_relevance
-from ..pairs.misranking import misranked
+from ..pairs.losses import misranked
 from ..pairs.pair_rows import paired_rows
 from ..pairs.pair_set import PairSet
 from ..pairs.queries import query_codes

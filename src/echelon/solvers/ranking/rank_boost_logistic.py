@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._utils.types import Vector
-from ...pairs.losses import pair_loss
-from ...pairs.misranking import misranked
+from ...pairs.losses import misranked, pair_loss
 from ...pairs.pair_rows import laid_out_rows
 from ...pairs.pair_set import PairSet
 from .rank_boost_lines import Line
