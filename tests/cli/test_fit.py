@@ -51,7 +51,7 @@ def test_figures_of_a_model_without_settings_need_no_caveat(run, table, tmp_path
     assert run(*line) == 0
     said = capsys.readouterr()
     assert "\nCross-validated:\n  mean absolute rank error" in said.out
-    note = "No row has the label 'superb' that --order names."
+    note = "No row has the label 'superb' that the order names."
     assert f"Note: {note}\n" in said.err
     assert "Fitting median label to all rows\n" in said.err
     assert run("info", out) == 0

@@ -7,7 +7,7 @@ import pytest
 
 import echelon
 
-PACKAGES = ("export", "inspection", "model_selection", "plots", "reporting")
+PACKAGES = ("export", "inspection", "model_selection", "plots", "reporting", "trained")
 SOURCE = Path(echelon.__file__).parent
 # Public, whatever they begin with: the fields of named tuples.
 NAMED_TUPLES = {"_asdict", "_fields", "_replace"}

@@ -212,7 +212,7 @@ def test_rounding_makes_no_probability_negative():
     [
         ({"n_estimators": 0}, "n_estimators must be an integer of at least 1"),
         ({"learning_rate": 0.0}, "learning_rate must be a positive number"),
-        ({"conversion": "guess"}, "conversion must be one of auto, cost, weight, resample"),
+        ({"conversion": "guess"}, "conversion must be 'auto', 'cost', 'weight' or 'resample'"),
         ({"conversion": "cost"}, "conversion='cost' needs an estimator whose fit accepts"),
         ({"capacity": {"C": [1], "tol": [1]}}, "capacity must be a dict with one parameter"),
         ({"capacity": {"C": []}}, "capacity must be a dict with one parameter"),

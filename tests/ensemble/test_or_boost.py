@@ -214,8 +214,8 @@ def test_progress_is_printed(capsys):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"variant": "some"}, "variant must be one of all, left_right, pairs; found 'some'"),
-        ({"base": "tree"}, "base must be one of perceptron, sigmoid, stump; found 'tree'"),
+        ({"variant": "some"}, "variant must be 'all', 'left_right' or 'pairs'; found 'some'"),
+        ({"base": "tree"}, "base must be 'perceptron', 'sigmoid' or 'stump'; found 'tree'"),
         ({"learning_rate": 1.5}, "learning_rate must be at most 1; found 1.5"),
         ({"learning_rate": 0}, "learning_rate must be a positive number; found 0"),
         ({"n_estimators": 0}, "n_estimators must be an integer of at least 1; found 0"),

@@ -16,8 +16,7 @@ from support.data import ordinal_data
 
 from echelon import LinearSVOR, OrdinalReduction, ORStump, ProportionalOdds
 from echelon.datasets import load_lev
-from echelon.ensemble.bagging import OrdinalBagging
-from echelon.ensemble.draws import Draws
+from echelon.ensemble.bagging import Draws, OrdinalBagging
 from echelon.ordinal.arrays import LARGEST_SEED
 from echelon.ordinal.costs import cost_matrix
 from echelon.ordinal.reduction import weighted_median

@@ -20,8 +20,7 @@ from echelon import (
 from echelon.gaussian_process.covariance import covariance
 from echelon.ordinal.reduction import exceedance_to_probabilities, untilted_probabilities
 from echelon.rules.columns import as_positions
-from echelon.solvers.boosting.stump_tables import votes_above
-from echelon.solvers.ranking.rank_boost_stumps import table_scores
+from echelon.solvers.boosting.step_tables import sum_steps
 
 X, y = ordinal_data(n=60)
 new = ordinal_data(n=40, seed=1)[0]
@@ -59,7 +58,7 @@ def test_calibration_goes_with_a_fit_without_probabilities():
 
 def test_step_tables_and_link_of_votes():
     model = AdaBoostOR(n_estimators=10, cost="squared").fit(X, y)
-    votes = 2.0 * votes_above(model.step_tables(), new, 4) - model.estimator_weights_.sum()
+    votes = 2.0 * sum_steps(model.step_tables(), new, 3) - model.estimator_weights_.sum()
     np.testing.assert_array_equal(votes > 0, model.decision_function(new) > 0)
     weights, thresholds = model.probability_link()
     above = np.minimum.accumulate(expit(2.0 * (votes - thresholds)), axis=1)
@@ -69,7 +68,7 @@ def test_step_tables_and_link_of_votes():
 
 def test_step_tables_and_link_of_a_score():
     model = ORBoost(10, base="stump").fit(X, y)
-    votes = votes_above(model.step_tables(), new, 2)[:, 0]
+    votes = sum_steps(model.step_tables(), new, 1)[:, 0]
     latent = 2.0 * votes - model.estimator_weights_.sum()
     np.testing.assert_array_equal(latent, model.predict_latent(new))
     weights, thresholds = model.probability_link()
@@ -80,7 +79,8 @@ def test_step_tables_and_link_of_a_score():
 
 def test_step_tables_of_a_ranker():
     model = RankBoost(10).fit(X, y)
-    np.testing.assert_array_equal(table_scores(model.step_tables(), new), model.predict(new))
+    scores = sum_steps(model.step_tables(), new, 1)[:, 0]
+    np.testing.assert_array_equal(scores, model.predict(new))
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,8 @@ def test_posterior(n_inducing):
 @pytest.mark.parametrize("loss", ["threshold", "binary"])
 def test_rule_model(loss):
     model = RankRules(15, loss=loss, random_state=0).fit(X, y)
-    ensembles, levels, columns, naming = model.rule_model()
+    ensembles, levels, columns = model.rule_model()
     assert levels.joint == (loss == "threshold")
-    assert list(naming.labels) == ["0", "1", "2", "3"]
     rows = as_positions(new, columns)
     margins = levels.margins(np.hstack([part.margins(rows) for part in ensembles]))
     np.testing.assert_allclose(margins, model.decision_function(new), atol=1e-12)

@@ -11,14 +11,12 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from support.interrupts import interrupted
 from support.rank_boost import listed, slow_rounds
 
-from echelon.base.rounds import Patience
+from echelon.base.rounds import HeldOutPairs
 from echelon.base.validation import RankingData
 from echelon.metrics.ranking import misranking_loss, ndcg_score
 from echelon.metrics.ranking.scorers import make_ranking_scorer
 from echelon.pairs.pair_set import PairSet
 from echelon.ranking.rank_boost import RankBoost
-from echelon.ranking.rounds import HeldOutPairs
-from echelon.solvers.ranking.rank_boost import Round
 from echelon.solvers.ranking.rank_boost_stumps import RankStump
 
 
@@ -384,7 +382,6 @@ def test_stages_take_a_column_of_labels():
 def test_held_out_pairs_that_stand_level_count_one_half():
     pairs = PairSet.from_labels([0, 1, 1])
     data = RankingData(np.array([[0.0], [1.0], [2.0]]), pairs, None, None, np.ones(3))
-    watch = HeldOutPairs(data, pairs, None, Patience(5, 0.0))
-    for threshold in (9.0, 1.5):
-        watch.is_over(Round(RankStump(0, threshold, 1, 0.5), 1.0, 0.1, 0.9))
-    assert watch.patience.costs == [-0.5, -0.75]
+    held = HeldOutPairs(data, pairs, None)
+    stumps = [RankStump(0, threshold, 1, 0.5) for threshold in (9.0, 1.5)]
+    assert [held.add(stump.answers(held.X)) for stump in stumps] == [0.5, 0.75]

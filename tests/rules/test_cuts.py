@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.named_rules import rules_of
 
 from echelon.ordinal.thresholds import midpoints
-from echelon.rules.cuts import cut_gaps, neighbours, shown_cut
+from echelon.rules.words import cut_gaps, neighbours, shown_cut
 from echelon.solvers.rules.bodies import Interval, covers
 
 floats = st.floats(-1e6, 1e6) | st.floats(allow_nan=False, allow_infinity=False)

@@ -5,14 +5,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.named_rules import LABELS, class_shares, named_wine_rules, rules_of, wine_data
+from support.named_rules import (
+    LABELS,
+    class_shares,
+    name_rules,
+    named_wine_rules,
+    rules_of,
+    wine_data,
+)
 
 from echelon.datasets import load_esl
 from echelon.ordinal.thresholds import midpoints
 from echelon.rules.columns import InputColumns, learn_columns
-from echelon.rules.names import Naming, name_rules
-from echelon.rules.rule import feature_importances, merge_rounds
-from echelon.rules.text import by_importance, to_text
+from echelon.rules.rule import Naming, feature_importances, merge_rounds
+from echelon.rules.text import RuleTexts, by_importance
 from echelon.solvers.rules.bodies import Interval, Membership, covers
 
 # Words
@@ -170,7 +176,7 @@ def test_rules_are_sorted_by_importance_and_can_be_pickled():
     order = [rule.importance for rule in by_importance(rules)]
     assert order == sorted(order, reverse=True)
     again, names = pickle.loads(pickle.dumps((rules, naming)))
-    assert to_text(again, names) == to_text(rules, naming)
+    assert RuleTexts(again, names).to_text() == RuleTexts(rules, naming).to_text()
 
 
 # Real data
@@ -194,4 +200,4 @@ def test_rules_on_real_data():
     means = [rule.class_histogram @ np.arange(len(classes)) for rule in rules]
     assert min(means) > np.mean(codes)
     assert math.isclose(feature_importances(rules, 4).sum(), 1.0)
-    assert to_text(rules, naming, n=3).count("; typical label") == 3
+    assert RuleTexts(rules, naming).to_text(n=3).count("; typical label") == 3

@@ -9,13 +9,20 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.named_rules import LABELS, class_shares, named_wine_rules, numeric, rules_of, wine_data
+from support.named_rules import (
+    LABELS,
+    class_shares,
+    name_rules,
+    named_wine_rules,
+    numeric,
+    rules_of,
+    wine_data,
+)
 
 from echelon.rules.explanations import explain_rows
-from echelon.rules.names import Naming, name_rules
-from echelon.rules.rule import merge_rounds
-from echelon.rules.text import rules_html, score_ranges, sentence, to_frame, to_text
-from echelon.rules.words import level
+from echelon.rules.rule import Naming, merge_rounds
+from echelon.rules.text import RuleTexts, by_importance
+from echelon.rules.words import level, score_ranges
 from echelon.solvers.rules.bodies import Interval, Membership
 
 
@@ -40,7 +47,7 @@ def test_sentences(wine_rules):
         "(covers 33 % of rows; typical label poor to fair).",
     ]
     told = replace(naming, units={"alcohol": "% vol"}, target="quality")
-    assert sentence(rules[0], told) == (
+    assert RuleTexts(rules, told).sentence(rules[0]) == (
         "If alcohol is at least 11 % vol and age is at most 8, the score rises by 0.40 "
         "(covers 33 % of rows; typical quality fair to good)."
     )
@@ -49,7 +56,7 @@ def test_sentences(wine_rules):
 def test_text_of_an_ensemble(wine_rules):
     rules, naming = wine_rules
     told = replace(naming, target="quality")
-    assert to_text(rules, told, np.array([-0.1, 0.25]), n=2) == (
+    assert RuleTexts(rules, told, np.array([-0.1, 0.25])).to_text(n=2) == (
         """\
 The 2 most important of 3 rules. The rules that a row satisfies add to its score, which
 starts at 0: up towards good, down towards poor. Over all rows the typical quality is
@@ -69,7 +76,7 @@ The score decides on the quality:
 
 def test_text_without_rules():
     naming = Naming(("x0",), tuple(LABELS), numeric(1))
-    assert to_text([], naming) == "There are no rules: every row has the score 0.\n"
+    assert RuleTexts([], naming).to_text() == "There are no rules: every row has the score 0.\n"
 
 
 @given(st.lists(st.sampled_from([-np.inf, -1.0, 0.25, 0.2501, 3.0, np.inf]), max_size=4))
@@ -98,14 +105,16 @@ def _holds(words, score):
 @pytest.mark.parametrize(("backend", "library"), [("pandas", pd), ("polars", pl)])
 def test_frame_of_rules(wine_rules, backend, library):
     rules, naming = wine_rules
-    frame = to_frame(rules, naming, backend)
+    frame = RuleTexts(rules[::-1], naming).to_frame(backend)
+    rules = by_importance(rules)
     assert isinstance(frame, library.DataFrame)
     assert list(frame.columns) == [
         "rule", "response", "coverage", "importance", "rounds",
         "share of poor", "share of fair", "share of good",
     ]  # fmt: skip
     assert list(frame["rule"]) == [rule.text() for rule in rules]
-    assert list(frame["rounds"]) == [2, 1, 1]
+    assert list(frame["rounds"]) == [len(rule.rounds) for rule in rules]
+    assert sorted(frame["rounds"]) == [1, 1, 2]
     np.testing.assert_allclose(frame["share of fair"], [r.class_histogram[1] for r in rules])
 
 
@@ -113,7 +122,7 @@ def test_missing_library_is_named(wine_rules, monkeypatch):
     monkeypatch.setitem(sys.modules, "modin", None)
     monkeypatch.setitem(sys.modules, "modin.pandas", None)
     with pytest.raises(ImportError, match="backend='modin' is not installed; install it"):
-        to_frame(*wine_rules, "modin")
+        RuleTexts(*wine_rules).to_frame("modin")
 
 
 # Ensembles for each threshold
@@ -130,8 +139,8 @@ def separate_rules(wines):
 
 def test_rules_of_thresholds(separate_rules):
     rules, naming = separate_rules
-    assert to_frame(rules, naming)["threshold"].tolist() == [0, 0, 1]
-    text = to_text(rules, naming, np.array([0.1, -0.2]))
+    assert RuleTexts(rules, naming).to_frame()["threshold"].tolist() == [1, 0, 0]
+    text = RuleTexts(rules, naming, np.array([0.1, -0.2])).to_text()
     assert "Each adds to the score of one threshold" in text
     assert "If alcohol is at least 11, the score for being above fair rises by 0.75" in text
     assert text.endswith(
@@ -142,7 +151,7 @@ A row passes a threshold where the score for it is high enough:
 The label is as many steps above poor as thresholds are passed; scores that contradict
 each other are reconciled first."""
     )
-    html = rules_html(rules, naming)
+    html = RuleTexts(rules, naming).to_html()
     assert html.count("above poor") == 2 and html.count("above fair") == 1
 
 
@@ -169,7 +178,7 @@ def test_thresholds_without_an_ensemble_are_left_out(separate_rules, wines):
     rules, naming = separate_rules
     rules = [rule for rule in rules if rule.threshold == 0]
     limits = np.array([0.1, np.nan])
-    assert "above fair" not in to_text(rules, naming, limits)
+    assert "above fair" not in RuleTexts(rules, naming, limits).to_text()
     explanation = explain_rows(rules, naming, wines[0], limits, labels=["good"] * 6)[3]
     np.testing.assert_array_equal(explanation.score, [0.25, np.nan])
     expected = "Label good: above poor: score 0.25, passes 0.10."
@@ -255,7 +264,7 @@ def test_names_are_escaped_everywhere(wines):
         rules = merge_rounds(bodies, [0.5], shares, naming, thresholds=thresholds)
         explanation = explain_rows(rules, naming, X[-1:], np.zeros(2))[0]
         for html in (
-            rules_html(rules, naming, np.zeros(2)),
+            RuleTexts(rules, naming, np.zeros(2)).to_html(),
             rules[0]._repr_html_(),
             explanation._repr_html_(),
         ):
@@ -269,7 +278,7 @@ def test_names_are_escaped_everywhere(wines):
 
 def test_table_shows_the_most_important_rules(wine_rules):
     rules, naming = wine_rules
-    html = rules_html(rules, naming, np.array([-0.1, 0.25]), n=2)
+    html = RuleTexts(rules, naming, np.array([-0.1, 0.25])).to_html(n=2)
     assert "The 2 most important of 3 rules." in html
     assert html.index("alcohol is at least 11") < html.index("bio is true")
     assert "colour" not in html

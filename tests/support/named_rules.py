@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from echelon.rules.columns import InputColumns, as_positions, learn_columns
-from echelon.rules.names import name_rules
-from echelon.rules.rule import merge_rounds
+from echelon.rules.rule import Naming, merge_rounds
+from echelon.rules.words import cut_gaps
 from echelon.solvers.rules.bodies import Interval, Membership, covers
 
 LABELS = ["poor", "fair", "good"]
@@ -13,6 +13,13 @@ LABELS = ["poor", "fair", "good"]
 
 def numeric(n_features):
     return InputColumns((None,) * n_features, (False,) * n_features)
+
+
+def name_rules(bodies, X, codes, weights, labels, columns, features=None):
+    """Names from training rows, as a model of rules keeps what they need."""
+    mass = np.bincount(codes, weights, minlength=len(labels))
+    gaps = cut_gaps(X, bodies, columns.categories)
+    return Naming.of(columns, np.asarray(labels), mass, gaps, features)
 
 
 def class_shares(bodies, X, codes, n_classes, weights):

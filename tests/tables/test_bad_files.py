@@ -13,6 +13,7 @@ from echelon.tables import (
     Schema,
     TableError,
     blocks,
+    delimited,
     encode_target,
     read_chunks,
     read_labelled_table,
@@ -28,11 +29,11 @@ TEXTS = {
     "header only": (b"a,y\n", "{name} has a header and no rows."),
     "wrong delimiter": (
         b"a;y\n1;2\n",
-        "{name} has one column only, 'a;y'; it looks separated by ';', so give --delimiter ';'.",
+        "{name} has one column only, 'a;y'; it looks separated by ';', so give delimiter=';'.",
     ),
     "tabs": (
         b"a\ty\n1\t2\n",
-        "{name} has one column only, 'a\\ty'; it looks separated by tab, so give --delimiter tab.",
+        "{name} has one column only, 'a\\ty'; it looks separated by tab, so give delimiter='tab'.",
     ),
     "UTF-16": ("a,y\n1,2\n".encode("utf-16"), "{name} is text in UTF-16; save it as UTF-8."),
     "not UTF-8": (
@@ -42,17 +43,17 @@ TEXTS = {
     "repeated columns": (b"a,b,a,y\n1,2,3,4\n", "{name} has more than one column 'a'."),
     "no value": (
         b"a,b,y\n1,,1\n2,?,2\n",
-        "{name} has no value in column 'b'; leave it out with --drop b.",
+        "{name} has no value in column 'b'; leave it out with drop=['b'].",
     ),
     "no values": (
         b"a,b,long name,y\n1,,NA,1\n2,?,,2\n",
-        "{name} has no value in columns 'b', 'long name'; leave them out with --drop b --drop "
-        "'long name'.",
+        "{name} has no value in columns 'b', 'long name'; leave them out with "
+        "drop=['b', 'long name'].",
     ),
     "missing label": (
         b"a,y\n1,1\n2,\n3,2\n",
         "The target 'y' of {name} has 1 row without a label; leave such rows out with "
-        "--drop-unlabelled.",
+        "drop_unlabelled=True.",
     ),
     "no label": (b"a,y\n1,\n2,\n", "The target 'y' of {name} has no labels at all."),
     "one class": (
@@ -67,12 +68,12 @@ TEXTS = {
     "continuous": (
         ("a,y\n" + "".join(f"1,{place / 7}\n" for place in range(1, 60))).encode(),
         "The target 'y' looks continuous: 59 distinct fractional values in 59 rows; cut it into "
-        "ordered classes, or list them with --order.",
+        "ordered classes, or list them with `order`.",
     ),
     "text": (
         b"a,y\n1,low\n2,high\n",
         "The target 'y' has text labels: high, low; give their order from lowest to highest with "
-        '--order "lowest<…<highest".',
+        "order='lowest<…<highest'.",
     ),
     "only a target": (b"y\n1\n2\n", "{name} has no column besides the target 'y'."),
     "binary": (b"\x7fELF\0\0\x01\x02,\n", "{name} is a binary file, not a table of text."),
@@ -88,7 +89,7 @@ TEXTS = {
     "long row": (b"a,y\n1,2\n3,4,5\n", "{name} has 3 cells in line 3, where the header has 2."),
     "svmlight": (
         b"3 qid:1 1:0.5 2:1\n2 qid:1 1:1\n",
-        "{name} looks like an svmlight file; give --format svmlight.",
+        "{name} looks like an svmlight file; give format='svmlight'.",
     ),
     "a JSON array": (
         b'[{"a": 1},\n{"a": 2}]',
@@ -278,7 +279,7 @@ def test_bad_options(tmp_path, options, message):
 def test_an_open_quotation_does_not_swallow_rows(tmp_path, text):
     path = tmp_path / "t.csv"
     path.write_text(text)
-    with pytest.raises(TableError, match=r"quotation mark in line 3 that is not closed\.$"):
+    with pytest.raises(TableError, match=r"quotation mark .* row that begins in line 3\.$"):
         read_table(path)
     with pytest.raises(TableError, match="line 3"):
         list(read_chunks(path, schema=Schema((Column("a", "number"),)), keep=()))
@@ -286,7 +287,7 @@ def test_an_open_quotation_does_not_swallow_rows(tmp_path, text):
 
 def test_a_row_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK_BYTES", 64)
-    monkeypatch.setattr(blocks, "LONGEST_ROW", 1024)
+    monkeypatch.setattr(delimited, "LONGEST_ROW", 1024)
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,"' + 5000 * "x")
     with pytest.raises(TableError, match=r"from line 2 on; is a quotation mark not closed\?$"):

@@ -23,7 +23,7 @@ def test_text_labels_in_a_stated_order_with_a_level_that_no_row_has():
     assert table.classes == [*WORDS, "superb"]
     assert list(table.y) == WORDS
     assert table.target == "y" and table.schema.names == ["a"]
-    assert table.notes == ("No row has the label 'superb' that --order names.",)
+    assert table.notes == ("No row has the label 'superb' that the order names.",)
 
 
 def test_numbers_have_an_order_and_another_may_be_stated():
@@ -37,7 +37,7 @@ def test_numbers_have_an_order_and_another_may_be_stated():
 def test_stated_numbers_that_no_row_has_stay_numbers():
     table = labelled_table(frame_of([1, 2, 1]), "y", "1<2<3")
     assert table.classes == [1, 2, 3] and table.y.tolist() == [1, 2, 1]
-    assert table.notes == ("No row has the label '3' that --order names.",)
+    assert table.notes == ("No row has the label '3' that the order names.",)
     table = labelled_table(frame_of([1.0, 2.0, 1.5]), "y", "1<1.5<2")
     assert table.classes == [1.0, 1.5, 2.0]
     assert table.notes == ()
@@ -47,7 +47,7 @@ def test_numbers_and_words_together_are_words():
     table = labelled_table(frame_of([1, 2, 1]), "y", "1<2<more")
     assert table.classes == ["1", "2", "more"] and list(table.y) == ["1", "2", "1"]
     table = labelled_table(frame_of([1, 2, 1]), "y", "none<1<2<more")
-    assert table.notes == ("No row has the labels 'none', 'more' that --order names.",)
+    assert table.notes == ("No row has the labels 'none', 'more' that the order names.",)
 
 
 def test_an_ordered_category_states_its_order(tmp_path):
@@ -75,7 +75,7 @@ def test_many_text_labels_are_named_without_an_order_to_copy():
         labelled_table(frame_of(labels))
     said = str(refusal.value)
     assert "level 09 and 2 more; give" in said
-    assert said.endswith('with --order "lowest<…<highest".')
+    assert said.endswith("with order='lowest<…<highest'.")
     assert said.count("<") == 2
 
 
@@ -156,7 +156,7 @@ def test_frames_that_no_table_is():
 
 
 def test_labels_that_the_order_does_not_name():
-    with pytest.raises(TableError, match=r"has labels that --order does not name: good\.$"):
+    with pytest.raises(TableError, match=r"has labels that `order` does not name: good\.$"):
         labelled_table(frame_of(WORDS), "y", "poor<fair")
     slip = r"does not name: good; and it names labels that no row has: god, best\.$"
     with pytest.raises(TableError, match=slip):

@@ -32,7 +32,9 @@ def test_numbers_that_are_written_with_more_than_digits(form, words):
 
 def test_all_columns_of_such_numbers_are_named_at_once():
     percent = [f"{i}%" for i in range(12)]
-    with pytest.raises(TableError, match=r"'a' of .* --drop; look at columns 'b', 'c' too\.$"):
+    with pytest.raises(
+        TableError, match=r"'a' of .* drop=\['a'\]; look at columns 'b', 'c' too\.$"
+    ):
         refuse_written_numbers(schema_of(a=percent, b=percent, c=percent), "t.csv")
 
 

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -14,9 +15,10 @@ from echelon import ProportionalOdds, RankBoost, RoundedRegressor
 from echelon.base.wrappers import final_estimator
 from echelon.meta.calibration import OrdinalCalibrator
 from echelon.model_selection.preparation import prepare
-from echelon.tables import labelled_table
+from echelon.tables import TableError, labelled_table, ranking_table
 from echelon.trained import train
 from echelon.trained.figures import cross_validated
+from echelon.trained.ranking import ranked_rows, read_rows_to_rank
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +131,14 @@ def test_models_that_do_not_predict_labels(table, model, message):
 
 
 def test_tables_that_cannot_be_learnt_from(table):
-    with pytest.raises(TypeError, match=r"must be a LabelledTable.*found DataFrame"):
+    with pytest.raises(TypeError, match="Give the labels of X as y, or name their column"):
         train(mixed_frame())
+    with pytest.raises(TypeError, match="Give the labels of X as y"):
+        train(mixed_frame(), [1, 2], target="rating")
+    with pytest.raises(TypeError, match="A table has its labels already"):
+        train(table, "RankRules", target="rating")
+    with pytest.raises(TypeError, match="A table has its labels already"):
+        train(table, [1, 2], ProportionalOdds())
     few = labelled_table(mixed_frame(90).drop_duplicates("rating"), "rating", ORDER)
     with pytest.raises(ValueError, match=r"3 folds need a class of at least 3 rows; .* has 1"):
         train(few)
@@ -141,3 +149,70 @@ def test_arrays_of_another_shape(table, X):
     model = train(table, ProportionalOdds(), evaluate=False)
     with pytest.raises(ValueError, match="X must be a table with 4 columns, a, b, c, colour; "):
         model.predict(X)
+
+
+def test_one_model_by_every_way_in(table):
+    frame, model = mixed_frame(240), ProportionalOdds(alpha=1.0)
+    expected = train(table, model, evaluate=False)
+    by_target = train(frame, target="rating", order=ORDER, model=model, evaluate=False)
+    apart = train(frame.drop(columns="rating"), frame["rating"], model, order=ORDER, evaluate=False)
+    for other in (by_target, apart):
+        assert other.classes == expected.classes and other.target == "rating"
+        assert other.schema == expected.schema
+        pd.testing.assert_frame_equal(other.predict_frame(frame), expected.predict_frame(frame))
+
+
+def test_arrays_and_ordered_labels():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = pd.Categorical.from_codes(
+        (X[:, 0] > 0).astype(int) + (X[:, 0] > 0.8), ["low", "mid", "high"], ordered=True
+    )
+    model = train(X, y, evaluate=False)
+    assert model.schema.names == ["x0", "x1"] and model.classes == ["low", "mid", "high"]
+    assert np.mean(model.predict(X) == np.asarray(y)) > 0.8
+    with pytest.raises(TableError, match=r"text labels: .*order='lowest<…<highest'"):
+        train(X, np.asarray(y), evaluate=False)
+    with pytest.raises(ValueError, match="X must have two dimensions; found 1"):
+        train(X[:, 0], y)
+    with pytest.raises(ValueError, match="y must not have the name of a column of X; found 'x0'"):
+        train(pd.DataFrame(X, columns=["x0", "x1"]), pd.Series(y, name="x0"))
+
+
+def ranking_frame():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 2)).round(3)
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(query=np.repeat(np.arange(10), 6))
+    return frame.assign(item=[f"i{k}" for k in range(60)], grade=(X[:, 0] > 0) + (X[:, 0] > 0.7))
+
+
+def test_a_ranking_table(tmp_path):
+    table = ranking_table(ranking_frame(), "grade", "query", id="item")
+    assert (table.schema.names, table.qid_name, table.id_name) == (["a", "b"], "query", "item")
+    model = train(table, "rank-boost")
+    assert (model.task, model.name, model.target) == ("ranking", "RankBoost", "grade")
+    assert model.metrics["pairwise_accuracy"] > 0.8 and model.extra["folds"] == "5 folds of queries"
+    path = tmp_path / "new.csv"
+    ranking_frame().drop(columns="grade").to_csv(path, index=False)
+    rows = read_rows_to_rank(model, path)
+    ranked = ranked_rows(model, rows, top=2)
+    assert ranked.columns.tolist() == ["query", "item", "score", "position"]
+    assert ranked["position"].tolist() == [1, 2] * 10
+    assert train(table, evaluate=False).name == "LinearRankSVM"
+    with pytest.raises(ValueError, match=r"model must be 'LinearRankSVM'.*; found 'Elo'"):
+        train(table, "Elo")
+
+
+def test_judged_pairs_of_a_frame():
+    frame = ranking_frame().drop(columns=["grade", "query"])
+    best = frame["a"].to_numpy().argsort()[::-1]
+    names = frame["item"].to_numpy()[best]
+    pairs = pd.DataFrame({"winner": names[:30], "loser": names[30:]})
+    model = train(ranking_table(frame, pairs=pairs, id="item"), evaluate=False)
+    assert np.corrcoef(model.predict(frame), frame["a"])[0, 1] > 0.9
+    with pytest.raises(TableError, match="`pairs` needs `id`"):
+        ranking_table(frame, pairs=pairs)
+    with pytest.raises(TableError, match="labels with `target`, or judged pairs with `pairs`"):
+        ranking_table(frame)
+    with pytest.raises(TableError, match="`qid` and `id` name the same column, 'item'"):
+        ranking_table(frame, pairs=pairs, qid="item", id="item")

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -53,6 +54,16 @@ def latent_scores(model: Any, X: Any) -> Vector | None:
     return None if found is None else np.asarray(found[0].predict_latent(found[1]), np.float64)
 
 
+def labels_and_probabilities(model: Any, X: Any) -> tuple[Any, Any]:
+    """Predicted labels and class probabilities; a pipeline's transformers run only once."""
+    layer = next(layer for layer in layers(model) if not isinstance(layer.model, Pipeline))
+    last, rows = layer.model, layer.rows(X)
+    if hasattr(last, "predict_with_proba"):
+        labels, probabilities = last.predict_with_proba(rows)
+        return labels, probabilities
+    return last.predict(rows), last.predict_proba(rows)
+
+
 class FittedModel:
     """A fitted model and the scale that its labels belong to.
 
@@ -86,6 +97,14 @@ class FittedModel:
         if not self.has_probabilities:
             return None
         return self._spread(np.asarray(self.model.predict_proba(X), dtype=np.float64))
+
+    def codes_and_probabilities(self, X: Any) -> tuple[Codes, Matrix | None]:
+        """Both at once, for models that have them from the same work."""
+        if not self.has_probabilities:
+            return self.codes(X), None
+        labels, found = labels_and_probabilities(self.model, X)
+        codes = self.scale.encode(labels, name="the prediction of the model")
+        return codes, self._spread(np.asarray(found, dtype=np.float64))
 
     def margins(self, X: Any) -> Matrix | None:
         """Margins at the thresholds, (n, K−1), of a model with one for each in order; else None.

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .failures import UsageError
 from .table_view import show_notes
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from echelon.tables import RankingTable
     from echelon.trained import TrainedModel
-
-    from .ranking_tables import RankingTable
 
 DRAWS = 400
 
@@ -30,7 +28,9 @@ def evaluate_ranking(
     **reading: Any,
 ) -> dict[str, Any]:
     """Measure a ranker on a table, print the figures, and give them by name."""
-    table = read_judged_table(data, trained, target, **reading)
+    from echelon.trained.ranking import read_judged_rows
+
+    table = read_judged_rows(trained, data, target, **reading)
     scores = trained.estimator.predict(table.X)
     found = {}
     for name, measure in _measures(table).items():
@@ -41,64 +41,6 @@ def evaluate_ranking(
     typer.echo("\n".join(_lines(found, confidence)))
     show_notes(*table.notes)
     return {"model": trained.name, "rows": len(table.X), "confidence": confidence, **found}
-
-
-def read_judged_table(
-    data: str,
-    trained: TrainedModel,
-    target: str | None,
-    *,
-    format: str | None,
-    delimiter: str | None,
-    drop_unlabelled: bool,
-) -> RankingTable:
-    """Read labelled rows, in the queries of a saved model, to measure it on."""
-    from echelon.tables import read_table
-
-    from .ranking_tables import (
-        RankingTable,
-        entries,
-        labelled_rows,
-        require_a_pair,
-        require_columns,
-    )
-
-    name = target or trained.target
-    if not name:
-        raise UsageError(f"{trained.name} was trained without labels; name them with --target.")
-    qid = trained.extra.get("qid")
-    frame = read_table(data, format=format, delimiter=delimiter, schema=trained.schema, target=name)
-    require_columns(data, frame, [("--target", name), ("--qid", qid)], ())
-    frame, notes = labelled_rows(data, frame, name, drop_unlabelled)
-    table = RankingTable(
-        data,
-        trained.schema.apply(frame, data),
-        trained.schema,
-        y=_known_relevance(frame[name], trained.extra.get("levels"), name),
-        target=name,
-        queries=None if qid is None else entries(data, frame, qid, "query"),
-        qid_name=qid,
-        notes=tuple(notes),
-    )
-    require_a_pair(table)
-    return table
-
-
-def _known_relevance(labels: Any, levels: Sequence[str] | None, name: str) -> np.ndarray:
-    """Numbers in the order of the labels that a model was trained with."""
-    import numpy as np
-
-    from echelon.tables import encode_target
-
-    if levels is not None:
-        return encode_target(labels, levels, name).astype(np.float64)
-    try:
-        values = labels.to_numpy(dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.array([np.inf])
-    if not np.isfinite(values).all():
-        raise UsageError(f"The target {name!r} must hold numbers, as in training.")
-    return values
 
 
 def _measures(table: RankingTable) -> dict[str, Callable[..., Any]]:

@@ -8,6 +8,8 @@ shows the traceback as well.
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 import traceback
 import warnings
@@ -20,6 +22,8 @@ import typer
 from . import install_hint
 
 DEBUG = "--debug"
+# Sentences of the library on an argument begin with it.
+_ARGUMENT = re.compile(r"^[a-z_]+(?= must )")
 UNEXPECTED, USAGE, MODEL_FILE, OUTPUT, INTERRUPTED = 1, 2, 3, 4, 130
 
 
@@ -52,11 +56,20 @@ def guarded() -> Iterator[None]:
 
 @contextmanager
 def usage_errors(*errors: type[Exception]) -> Iterator[None]:
-    """Let errors of the library that the user can put right count as such."""
+    """Let errors of the library that the user can put right count as such, in the words of options.
+
+    Examples
+    --------
+    >>> with usage_errors(ValueError):
+    ...     raise ValueError("model must be 'a' or 'b'; found 'c'.")
+    Traceback (most recent call last):
+    echelon.cli.failures.UsageError: --model must be 'a' or 'b'; found 'c'.
+    """
     try:
         yield
     except errors as error:
-        raise UsageError(str(error)) from error
+        worded = _ARGUMENT.sub(lambda found: f"--{found[0].replace('_', '-')}", str(error))
+        raise UsageError(worded) from error
 
 
 def debugging() -> bool:
@@ -69,7 +82,9 @@ def _verdict(error: Exception) -> tuple[int, str]:
     from echelon.trained import ModelFileError
 
     text = str(error).strip()
-    if isinstance(error, UsageError | TableError):
+    if isinstance(error, TableError):
+        return USAGE, error.worded(flag)
+    if isinstance(error, UsageError):
         return USAGE, text
     if isinstance(error, ModelFileError):
         return MODEL_FILE, text
@@ -82,6 +97,22 @@ def _verdict(error: Exception) -> tuple[int, str]:
     first = text.splitlines()[0].rstrip(".") if text else "no reason given"
     hint = "" if debugging() else f" ({DEBUG} shows where)"
     return UNEXPECTED, f"{kind}{first}{hint}."
+
+
+def flag(argument: Any) -> str:
+    """An argument of the library as the command line writes it.
+
+    Examples
+    --------
+    >>> from echelon.tables.faults import Argument
+    >>> flag(Argument("drop", ["a", "long name"])), flag(Argument("drop_unlabelled", True))
+    ("--drop a --drop 'long name'", '--drop-unlabelled')
+    """
+    option = f"--{argument.name.replace('_', '-')}"
+    if argument.value is None or argument.value is True:
+        return option
+    values = argument.value if isinstance(argument.value, list) else [argument.value]
+    return " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
 
 
 def _tell(text: str) -> None:

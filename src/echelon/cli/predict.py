@@ -19,7 +19,6 @@ from .values import refuse_model_as_table, require_place
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel
-    from echelon.trained.array_model import ArrayModel
 
 # Rows that are read, predicted and written together: enough that the work is in the loops, few
 # enough that the memory does not grow with the file.
@@ -57,11 +56,13 @@ def predict(
     """
     with guarded():
         refuse_model_as_table(data, "predict MODEL DATA")
+        from threadpoolctl import threadpool_limits
+
         from echelon.tables import TableWriter, read_chunks
-        from echelon.trained.model import load_predictor
+        from echelon.trained import load_model
 
         require_place("--out", out, data, model)
-        trained = load_predictor(model)
+        trained = load_model(model)
         answer = Answer(trained, proba, interval, tuple(keep or ()), keep_all)
         pieces = read_chunks(
             data,
@@ -73,7 +74,12 @@ def predict(
         )
         empty = EmptyColumns(trained.schema.names)
         new = NewCategories(trained.schema)
-        with TableWriter(out, shares=_shares(trained)) as writer, _progress() as show:
+        # Pieces go through the model side by side, where threads of linear algebra only wait.
+        with (
+            threadpool_limits(1),
+            TableWriter(out, shares=_shares(trained)) as writer,
+            _progress() as show,
+        ):
             rows = 0
             for frame in in_order(answer, new.watch(empty.watch(pieces))):
                 writer.write(frame)
@@ -88,9 +94,9 @@ def predict(
             typer.echo(f"Predictions of {count}: {out}", err=True)
 
 
-def _shares(model: TrainedModel | ArrayModel) -> list[str]:
+def _shares(model: TrainedModel) -> list[str]:
     """Columns of probabilities."""
-    from echelon.trained.names import PROBABILITY
+    from echelon.trained.model import PROBABILITY
 
     return [f"{PROBABILITY}{label}" for label in model.classes]
 
@@ -99,7 +105,7 @@ def _shares(model: TrainedModel | ArrayModel) -> list[str]:
 class Answer:
     """What is written for a piece of the table."""
 
-    model: TrainedModel | ArrayModel
+    model: TrainedModel
     proba: bool
     interval: bool
     keep: tuple[str, ...]

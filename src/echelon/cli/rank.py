@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .failures import UsageError, guarded, usage_errors
+from .info import figures
 from .options import Data, Delimiter, Drop, DropUnlabelled, Format, Jobs, Order, Seed
 from .table_view import show_notes
 from .values import refuse_model_as_table, require_place
 
 if TYPE_CHECKING:
+    from echelon.tables import RankingTable
     from echelon.trained import TrainedModel
 
-    from .ranking_tables import RankingTable
-
-RANKERS = ("LinearRankSVM", "RankSVM", "RankBoost", "PreferenceRanker", "RankPerceptron")
+RANKERS = "LinearRankSVM, RankSVM, RankBoost, PreferenceRanker, RankPerceptron"
 
 
 def rank(
@@ -39,9 +39,7 @@ def rank(
     ] = None,
     id: Annotated[str | None, typer.Option(help="Column with the id of each row.")] = None,
     order: Order = None,
-    model: Annotated[
-        str, typer.Option(help=f"Ranker to train: {', '.join(RANKERS)}.")
-    ] = "LinearRankSVM",
+    model: Annotated[str, typer.Option(help=f"Ranker to train: {RANKERS}.")] = "LinearRankSVM",
     model_file: Annotated[
         Path | None,
         typer.Option(help="Rank with this saved model instead of training one.", readable=False),
@@ -82,24 +80,29 @@ def rank(
         _refuse_unwritable(out, save, data, pairs, model_file)
         if model_file is not None:
             _refuse_training(target, pairs, save)
-            trained, table = _apply(model_file, data, qid, id, one_query, format, delimiter)
+            trained, table = _apply(
+                model_file, data, qid, id, one_query, format=format, delimiter=delimiter
+            )
         else:
-            _refuse_impossible(target, pairs, id, one_query, format, data)
-            from .ranking_tables import read_training_table
+            if one_query:
+                raise UsageError(
+                    "--one-query is for --model-file; to train on one query leave --qid out."
+                )
+            from echelon.tables import read_ranking_table
 
-            table = read_training_table(
+            table = read_ranking_table(
                 data,
                 target,
                 qid,
-                pairs,
-                id,
-                order,
+                pairs=pairs,
+                id=id,
+                order=order,
                 format=format,
                 delimiter=delimiter,
                 drop=tuple(drop or ()),
                 drop_unlabelled=drop_unlabelled,
             )
-            trained = _train(table, _find(model), folds, seed, jobs, say)
+            trained = _train(table, model, folds, seed, jobs, say)
             if save is not None:
                 trained.save(save)
                 say(f"Written: {save}")
@@ -137,144 +140,44 @@ def _refuse_training(target: str | None, pairs: Path | None, save: Path | None) 
             )
 
 
-def _refuse_impossible(
-    target: str | None,
-    pairs: Path | None,
-    id: str | None,
-    one_query: bool,
-    format: str | None,
-    data: str,
-) -> None:
-    from .ranking_tables import is_svmlight
-
-    if target is None and pairs is None and not is_svmlight(data, format):
-        raise UsageError(
-            "Say what to learn from: labels with --target, judgements with --pairs, or a saved "
-            "model to use with --model-file."
-        )
-    if pairs is not None and id is None:
-        raise UsageError("--pairs needs --id, the column that holds the ids of rows.")
-    if one_query:
-        raise UsageError("--one-query is for --model-file; to train on one query leave --qid out.")
-
-
-def _find(name: str) -> str:
-    """The ranker that was meant, whatever its case."""
-    plain = {ranker.lower(): ranker for ranker in RANKERS}
-    found = plain.get(name.lower().replace("-", "").replace("_", "").replace(" ", ""))
-    if found is None:
-        raise UsageError(f"--model must be one of {', '.join(RANKERS)}; found {name!r}.")
-    return found
-
-
-def _ranker(name: str, seed: int) -> Any:
-    import echelon
-
-    ranker = getattr(echelon, name)()
-    if "random_state" in ranker.get_params(deep=False):
-        ranker.set_params(random_state=seed)
-    return ranker
-
-
 def _train(
-    table: RankingTable, name: str, folds: int, seed: int, jobs: int, say: Speaker
+    table: RankingTable, model: str, folds: int, seed: int, jobs: int, say: Speaker
 ) -> TrainedModel:
-    from sklearn.pipeline import Pipeline
+    from echelon.trained.ranking import find_ranker, train_ranker
 
-    from echelon.model_selection.preparation import prepare
-    from echelon.trained import TrainedModel
-
+    with usage_errors(ValueError):
+        name = find_ranker(model)
     say(table.about())
     show_notes(*table.notes)
-    pipeline = Pipeline([("prepare", prepare(table.schema)), ("model", _ranker(name, seed))])
-    metrics = _cross_validate(pipeline, table, folds, jobs, say)
-    given = {f"model__{key}": value for key, value in table.fit_arguments().items()}
     with usage_errors(ValueError):
-        pipeline.fit(table.X, table.y, **given)
-    return TrainedModel(
-        estimator=pipeline,
-        schema=table.schema,
-        classes=[],
-        target=table.target or "",
-        name=name,
-        task="ranking",
-        metrics=metrics,
-        notes=table.notes,
-        extra={"qid": table.qid_name, "id": table.id_name, "levels": table.levels},
-    )
-
-
-def _cross_validate(
-    pipeline: Any, table: RankingTable, folds: int, jobs: int, say: Speaker
-) -> dict[str, float]:
-    """Pair accuracy, and NDCG@10 of labels, on queries, rows or pairs that were held out."""
-    from echelon.model_selection import cross_validate_ranker
-
-    units, what = table.units()
-    if units < 2:
-        show_notes(f"There is no cross-validation, which needs two {what} or more.")
-        return {}
-    folds = min(folds, units)
-    scoring = _measures(table)
-    with usage_errors(ValueError):
-        found = cross_validate_ranker(
-            pipeline,
-            table.X,
-            table.y,
-            cv=folds,
-            scoring=scoring,
-            n_jobs=jobs,
-            **table.fit_arguments(),
-        )
-    metrics: dict[str, float] = {}
-    say(f"Cross-validated over {folds} folds of {what}:")
-    for key, heading in (("pairwise_accuracy", "pairs in order"), ("ndcg@10", "NDCG@10")):
-        if key in found.scores:
-            summary = found.summary(key)
-            metrics |= {key: summary.mean, f"{key}_se": summary.se}
-            say(f"  {heading}: {summary.mean:.4f} ± {summary.se:.4f}")
-    return metrics
-
-
-def _measures(table: RankingTable) -> list[str] | None:
-    """What is measured on held-out rows; None for what judged pairs allow."""
-    if table.pairs is not None or table.y is None:
-        return None
-    lowest = float(table.y.min())
-    if lowest < 0.0:
-        show_notes(f"NDCG@10 is left out: it needs labels of 0 or more, and there is {lowest:g}.")
-        return ["pairwise_accuracy"]
-    return ["pairwise_accuracy", "ndcg@10"]
+        trained = train_ranker(table, name, folds=folds, random_state=seed, n_jobs=jobs)
+    show_notes(*trained.notes[len(table.notes) :])
+    if trained.metrics:
+        say(f"Cross-validated over {trained.extra['folds']}:")
+    for line in figures(trained.metrics):
+        say(f"  {line}")
+    return trained
 
 
 def _apply(
-    model_file: Path,
-    data: str,
-    qid: str | None,
-    id: str | None,
-    one_query: bool,
-    format: str | None,
-    delimiter: str | None,
+    model_file: Path, data: str, qid: str | None, id: str | None, one_query: bool, **reading: Any
 ) -> tuple[TrainedModel, RankingTable]:
     from echelon.trained import load_model
-
-    from .ranking_tables import read_new_table
+    from echelon.trained.ranking import read_rows_to_rank
 
     trained = load_model(model_file)
     if trained.task != "ranking":
         raise UsageError(
             f"{model_file} holds a model of labels, not of rankings; use echelon predict."
         )
-    table = read_new_table(
-        data, trained, qid, id, one_query=one_query, format=format, delimiter=delimiter
-    )
-    return trained, table
+    return trained, read_rows_to_rank(trained, data, qid, id, one_query=one_query, **reading)
 
 
 def _write(trained: TrainedModel, table: RankingTable, top: int | None, out: str) -> int:
     from echelon.tables import TableWriter
+    from echelon.trained.ranking import ranked_rows
 
-    frame = table.ranked(trained.estimator.predict(table.X), top)
+    frame = ranked_rows(trained, table, top)
     with TableWriter(out) as writer:
         writer.write(frame)
     return len(frame)

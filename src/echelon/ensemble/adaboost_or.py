@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import SignedLearnerMixin
 from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks
-from ..base.rounds import Patience, StagedMixin, take_rows
+from ..base.rounds import StagedMixin, take_rows
 from ..base.validation import (
     OrdinalData,
     all_or_nothing,
@@ -46,10 +46,17 @@ from ..ordinal.reduction import (
     vote_margins,
 )
 from ..solvers.boosting.adaboost_or import Learner, Round, boost, share_of_wrong_sides
-from ..solvers.boosting.stump_tables import FeatureTable, tabulate, votes_above
-from ..solvers.boosting.stumps import cheapest_rank, side_weights
+from ..solvers.boosting.step_tables import StepTable, sum_steps
+from ..solvers.boosting.stumps import cheapest_rank, side_weights, tabulate
 from ..tree.stump import ORStump
-from .cost_learner import ConstantRanker, CostLearner, SignedLearner, choose_conversion
+from .cost_learner import (
+    ConstantRanker,
+    CostMember,
+    Setting,
+    SignedMember,
+    choose_conversion,
+    weakest_good_one,
+)
 
 _BLOCK = 2**16
 
@@ -186,7 +193,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         y: LabelsLike,
         sample_weight: VectorLike | None = None,
         sample_cost: npt.ArrayLike | None = None,
-    ) -> AdaBoostOR:
+    ) -> Self:
         """Boost the ranker.
 
         Parameters
@@ -213,11 +220,8 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         learn = self._learner(ranker, kept, rng)
         V = read_signed_weights(self, data, sample_cost)
         self._link_weights = read_link_weights(self, data, sample_cost)
-        watch = None
-        if held is not None:
-            patience = Patience(self.n_iter_no_change, self.tol)
-            watch = _Watch(take_rows(data, held), V[held], patience)
-        rounds = self._boost(learn, kept, V if train is None else V[train], watch)
+        held_out = None if held is None else _held_out_cost(take_rows(data, held), V[held])
+        rounds = self._boost(learn, kept, V if train is None else V[train], held_out)
         self.estimators_ = [r.ranker for r in rounds]
         self.estimator_errors_ = np.array([r.error for r in rounds])
         self.estimator_weights_ = np.array([r.weight for r in rounds])
@@ -236,15 +240,16 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
             )
 
     def _learner(self, ranker: Any, data: OrdinalData, rng: np.random.RandomState) -> Learner:
-        settings: list[dict[str, Any]] = [{}]
+        settings: list[Setting] = [{}]
         if self.capacity is not None:
             ((name, values),) = self.capacity.items()
             settings = [{name: value} for value in values]
+        member: SignedMember | CostMember
         if self._signed:
-            threads = effective_n_jobs(self.n_jobs)
-            return SignedLearner(ranker, data, settings, self.target_error, threads, rng)
-        conversion = choose_conversion(self.conversion, ranker)
-        return CostLearner(ranker, data, conversion, settings, self.target_error, rng)
+            member = SignedMember(ranker, data, effective_n_jobs(self.n_jobs), rng)
+        else:
+            member = CostMember(ranker, data, choose_conversion(self.conversion, ranker), rng)
+        return lambda V: weakest_good_one(member.fitter(V), settings, V, self.target_error)
 
     def _takes_signed_weights(self, ranker: Any) -> bool:
         """Whether the ranker can be asked directly, with its inputs prepared once."""
@@ -255,29 +260,26 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         )
 
     def _boost(
-        self, learn: Learner, data: OrdinalData, V: Matrix, watch: _Watch | None
+        self,
+        learn: Learner,
+        data: OrdinalData,
+        V: Matrix,
+        held_out: Callable[[Round], float] | None,
     ) -> list[Round]:
         total = float(side_weights(V).sum())
         if total == 0.0:
-            return [Round(ConstantRanker(_middle(data)), 0.0, 1.0, 0.0)]
+            middle = Round(ConstantRanker(_middle(data)), 0.0, 1.0, 0.0)
+            return self._grow([middle], None, _figures)
         # The mean of the weights does not depend on the unit of the costs.
         V *= float(data.sample_weight.sum()) * V.shape[1] / total
-        rounds: list[Round] = []
-        for found in boost(
+        found = boost(
             learn,
             V,
             n_rounds=self.n_estimators,
             learning_rate=self.learning_rate,
             n_threads=effective_n_jobs(self.n_jobs),
-        ):
-            rounds.append(found)
-            self._report(len(rounds), f"error {found.error:.4f}, bound {found.bound:.4f}")
-            if watch is not None and watch.is_over(found):
-                break
-        if watch is not None and rounds:
-            self.validation_costs_ = np.array(watch.patience.costs)
-            rounds = rounds[: watch.patience.best + 1]
-        return rounds or self._only_a_constant(V)
+        )
+        return self._grow(found, held_out, _figures) or self._only_a_constant(V)
 
     def _only_a_constant(self, V: Matrix) -> list[Round]:
         rank = cheapest_rank(V.sum(axis=0))
@@ -300,7 +302,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         if self._tables is None:
             *_, tally = self._tallies(X)
             return tally.margins()
-        margins = votes_above(self._tables, X, len(self.classes_))
+        margins = sum_steps(self._tables, X, len(self.classes_) - 1)
         total = self.estimator_weights_.sum()
         # In pieces and in place, for the memory of many rows.
         for start in range(0, len(margins), _BLOCK):
@@ -346,7 +348,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         importances = [member.feature_importances_ for member in self.estimators_]
         return np.average(importances, axis=0, weights=self.estimator_weights_)
 
-    def step_tables(self) -> list[FeatureTable] | None:
+    def step_tables(self) -> list[StepTable] | None:
         """The model as a step function of each input; None unless it is made of stumps."""
         check_is_fitted(self)
         return self._tables
@@ -360,22 +362,21 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, ORStump)
 
 
-class _Watch:
-    """The cost on held-out rows after every round."""
+def _figures(rounds: list[Round]) -> str:
+    return f"error {rounds[-1].error:.4f}, bound {rounds[-1].bound:.4f}"
 
-    def __init__(self, data: OrdinalData, V: Matrix, patience: Patience) -> None:
-        self._X = data.X
-        self._V = V
-        self._unit = float(side_weights(V).sum() / data.sample_weight.sum())
-        self._tally = VoteTally(len(V), V.shape[1] + 1)
-        self.patience = patience
 
-    def is_over(self, found: Round) -> bool:
-        """Count the votes of one more ranker; whether the last rounds brought nothing."""
-        ranks = member_ranks(found.ranker, self._X, self._V.shape[1] + 1)
-        self._tally.add(ranks, found.weight)
-        wrong = share_of_wrong_sides(self._V, decode(self._tally.margins()))
-        return self.patience.is_over(wrong * self._unit)
+def _held_out_cost(data: OrdinalData, V: Matrix) -> Callable[[Round], float]:
+    """The mean cost on held-out rows with the votes of one more ranker."""
+    unit = float(side_weights(V).sum() / data.sample_weight.sum())
+    n_classes = V.shape[1] + 1
+    tally = VoteTally(len(V), n_classes)
+
+    def cost(found: Round) -> float:
+        tally.add(member_ranks(found.ranker, data.X, n_classes), found.weight)
+        return share_of_wrong_sides(V, decode(tally.margins())) * unit
+
+    return cost
 
 
 def _is_capacity(value: Any) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,12 @@ from .._utils.types import (
     ClassWeightLike,
     CostLike,
     EstimatorLike,
+    Index,
     LabelsLike,
     Matrix,
     MatrixLike,
     RandomStateLike,
+    Vector,
     VectorLike,
 )
 from .._utils.warnings import warn_caller
@@ -37,12 +39,11 @@ from ..base.validation import (
     validate_inputs,
     validate_ordinal_fit,
 )
-from ..ordinal.arrays import LARGEST_SEED, require_count
+from ..ordinal.arrays import LARGEST_SEED, count_of, require_count
 from ..ordinal.reduction import VoteTally, decode
 from ..solvers.boosting.bins import BinnedInputs, bin_inputs, check_max_bins
 from ..solvers.boosting.ordinal_tree import TreeLearner
 from ..tree.tree import ORTree
-from .draws import Draws, count_of
 
 # Rows that one thread sends through all trees.
 _BLOCK = 2**14
@@ -136,9 +137,9 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
         estimator: EstimatorLike | None = None,
         n_estimators: int = 100,
         *,
-        max_samples: Any = 1.0,
+        max_samples: float = 1.0,
         bootstrap: bool = True,
-        max_features: Any = 1.0,
+        max_features: float = 1.0,
         oob_score: bool = False,
         cost: CostLike = "absolute",
         class_weight: ClassWeightLike = None,
@@ -167,7 +168,7 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
         y: LabelsLike,
         sample_weight: VectorLike | None = None,
         sample_cost: npt.ArrayLike | None = None,
-    ) -> OrdinalBagging:
+    ) -> Self:
         """Fit the rankers.
 
         Parameters
@@ -208,7 +209,7 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
         return self
 
     def _draws(self, data: OrdinalData) -> Draws:
-        n = np.count_nonzero(data.sample_weight)
+        n = int(np.count_nonzero(data.sample_weight))
         draws = Draws(
             data.sample_weight,
             count_of("max_samples", self.max_samples, n, above=self.bootstrap),
@@ -238,13 +239,13 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
     ) -> None:
         X = _indexable(data.X)
         tally = VoteTally(len(data.codes), data.n_classes)
-        chances = np.zeros((len(data.codes), data.n_classes))
+        probabilities = np.zeros((len(data.codes), data.n_classes))
         for member, number in zip(self.estimators_, seeds, strict=True):
             draw = draws.draw(number)
             rows = np.flatnonzero(draw.weights == 0.0)
             inputs = _columns(_safe_indexing(X, rows), draw.columns, draws.n_inputs)
             tally.mass[rows, member_ranks(member, inputs, data.n_classes)] += 1.0
-            chances[rows] += _chances(member, inputs, data.n_classes)
+            probabilities[rows] += _probabilities(member, inputs, data.n_classes)
         votes = tally.mass.sum(axis=1)
         margins, left_out = tally.margins(), votes > 0.0
         judged = np.flatnonzero(left_out & (data.sample_weight > 0.0))
@@ -259,13 +260,13 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
         self.oob_score_ = -float(np.average(paid, weights=weights)) if len(judged) else np.nan
         margins[~left_out] = np.nan
         self.oob_decision_function_ = squeeze_margins(margins)
-        chances /= np.where(left_out, votes, np.nan)[:, None]
-        self.oob_probabilities_ = chances
+        probabilities /= np.where(left_out, votes, np.nan)[:, None]
+        self.oob_probabilities_ = probabilities
 
-    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any) -> Matrix:
         return np.concatenate(self._in_blocks(_vote, X))
 
-    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Mean of the rankers' class probabilities; a ranker without any votes for one class.
 
         Parameters
@@ -278,22 +279,23 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
             A column per class from lowest to highest.
         """
         check_is_fitted(self)
-        return np.concatenate(self._in_blocks(_mean_chances, X))
+        return np.concatenate(self._in_blocks(_mean_probabilities, X))
 
-    def _in_blocks(self, answer: Any, X: Any) -> list[Any]:
+    def _in_blocks(self, answer: Callable[..., Matrix], X: Any) -> list[Matrix]:
         """Answers of all rankers for blocks of rows; only trees are read in blocks."""
         X = validate_inputs(self, X, convert=self._of_trees)
         members = list(zip(self.estimators_, self.estimators_features_, strict=True))
         width, n_classes = self.n_features_in_, len(self.classes_)
         if not self._of_trees:
             return [answer(members, X, width, n_classes)]
-        return Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+        blocks: list[Matrix] = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(answer)(members, X[at : at + _BLOCK], width, n_classes)
             for at in range(0, len(X), _BLOCK)
         )
+        return blocks
 
     @property
-    def feature_importances_(self) -> npt.NDArray[np.float64]:
+    def feature_importances_(self) -> Matrix:
         """Mean of the rankers' importances, where all have them."""
         check_is_fitted(self)
         total = np.zeros(self.n_features_in_)
@@ -303,6 +305,67 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, ORTree)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What one member gets.
+
+    ``weights`` says for every row how often it was drawn, or its own weight; ``columns`` ascend;
+    ``seed`` is for the member itself.
+    """
+
+    weights: Vector
+    columns: Index
+    seed: int
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How rows and columns are drawn; the same seed gives the same draw again.
+
+    Parameters
+    ----------
+    sample_weight : ndarray of shape (n,)
+        Rows without weight are never drawn.
+    n_rows : int
+        Rows to draw.
+    bootstrap : bool
+        With replacement, in proportion to the weights; else each row at most once, whatever its
+        weight, which it keeps.
+    n_inputs, n_columns : int
+        Number of columns, and how many to draw.
+    """
+
+    sample_weight: Vector
+    n_rows: int
+    bootstrap: bool
+    n_inputs: int
+    n_columns: int
+
+    def draw(self, seed: int) -> Draw:
+        """The draw of a seed."""
+        rng = np.random.default_rng(seed)
+        weights = self._repeats(rng) if self.bootstrap else self._part(rng)
+        columns = np.arange(self.n_inputs)
+        if self.n_columns < self.n_inputs:
+            columns = np.sort(rng.permutation(self.n_inputs)[: self.n_columns])
+        return Draw(weights, columns, int(rng.integers(LARGEST_SEED)))
+
+    def _repeats(self, rng: np.random.Generator) -> Vector:
+        n = len(self.sample_weight)
+        if (self.sample_weight == self.sample_weight[0]).all():
+            rows = rng.integers(n, size=self.n_rows)
+        else:
+            mass = np.cumsum(self.sample_weight)
+            rows = np.searchsorted(mass, mass[-1] * rng.random(self.n_rows), side="right")
+        return np.bincount(rows, minlength=n).astype(np.float64)
+
+    def _part(self, rng: np.random.Generator) -> Vector:
+        weights = np.zeros_like(self.sample_weight)
+        rows = rng.permutation(np.flatnonzero(self.sample_weight))[: self.n_rows]
+        weights[rows] = self.sample_weight[rows]
+        return weights
 
 
 class _TreeTask:
@@ -315,7 +378,7 @@ class _TreeTask:
         self._bins = bin_inputs(data.X, check_max_bins(ranker.max_bins), data.sample_weight)
         self._learner = TreeLearner(self._bins, ranker._limits(len(self._bins.edges)))
 
-    def __call__(self, draws: Draws, number: int) -> tuple[ORTree, npt.NDArray[np.intp]]:
+    def __call__(self, draws: Draws, number: int) -> tuple[ORTree, Index]:
         data, draw, learner = self._data, draws.draw(number), self._learner
         if len(draw.columns) < draws.n_inputs:
             edges = tuple(self._bins.edges[j] for j in draw.columns)
@@ -343,7 +406,7 @@ class _MemberTask:
         self._data = replace(data, X=_indexable(data.X))
         self._sample_cost = sample_cost
 
-    def __call__(self, draws: Draws, number: int) -> tuple[Any, npt.NDArray[np.intp]]:
+    def __call__(self, draws: Draws, number: int) -> tuple[Any, Index]:
         draw = draws.draw(number)
         rows = np.flatnonzero(draw.weights)
         weights = draw.weights[rows]
@@ -372,24 +435,23 @@ def _indexable(X: Any) -> Any:
     return X if isinstance(X, list) or hasattr(X, "columns") else np.asarray(X)
 
 
-def _columns(X: Any, columns: npt.NDArray[np.intp], n_inputs: int) -> Any:
+def _columns(X: Any, columns: Index, n_inputs: int) -> Any:
     if len(columns) == n_inputs:
         return X
     X = np.asarray(X) if isinstance(X, list) else _indexable(X)
     return _safe_indexing(X, columns, axis=1)
 
 
-def _chances(member: Any, X: Any, n_classes: int) -> Matrix:
+def _probabilities(member: Any, X: Any, n_classes: int) -> Matrix:
     """Class probabilities of one ranker, or its vote."""
     if type(member) is ORTree:
-        tree = member.tree_
-        return (tree.class_mass / tree.class_mass.sum(axis=1, keepdims=True))[tree.apply(X)]
-    chances = np.zeros((_num_samples(X), n_classes))
+        return member.tree_.probabilities(X)
+    probabilities = np.zeros((_num_samples(X), n_classes))
     if hasattr(member, "predict_proba"):
-        chances[:, np.asarray(member.classes_, dtype=np.intp)] = member.predict_proba(X)
+        probabilities[:, np.asarray(member.classes_, dtype=np.intp)] = member.predict_proba(X)
     else:
-        chances[np.arange(len(chances)), member_ranks(member, X, n_classes)] = 1.0
-    return chances
+        probabilities[np.arange(len(probabilities)), member_ranks(member, X, n_classes)] = 1.0
+    return probabilities
 
 
 def _vote(members: list[Any], X: Any, n_inputs: int, n_classes: int) -> Matrix:
@@ -399,8 +461,8 @@ def _vote(members: list[Any], X: Any, n_inputs: int, n_classes: int) -> Matrix:
     return tally.margins()
 
 
-def _mean_chances(members: list[Any], X: Any, n_inputs: int, n_classes: int) -> Matrix:
+def _mean_probabilities(members: list[Any], X: Any, n_inputs: int, n_classes: int) -> Matrix:
     total = np.zeros((_num_samples(X), n_classes))
     for member, columns in members:
-        total += _chances(member, _columns(X, columns, n_inputs), n_classes)
+        total += _probabilities(member, _columns(X, columns, n_inputs), n_classes)
     return total / len(members)

@@ -10,8 +10,10 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
+from .._utils.choices import require_choice
 from .._utils.types import Codes, Matrix
 from ..base.estimator import BaseEstimator
+from ..base.mixins import SignedLearnerMixin
 from ..base.nested import member_ranks, seed
 from ..base.validation import OrdinalData
 from ..ordinal.reduction import reverse_reduce, side_matrix
@@ -19,13 +21,12 @@ from ..solvers.boosting.adaboost_or import share_of_wrong_sides
 
 CONVERSIONS = ("auto", "cost", "weight", "resample")
 
+Setting = dict[str, Any]
+
 
 def choose_conversion(conversion: str, estimator: Any) -> str:
     """What ``"auto"`` stands for, and whether the estimator can do what was asked."""
-    if conversion not in CONVERSIONS:
-        raise ValueError(
-            f"conversion must be one of {', '.join(CONVERSIONS)}; found {conversion!r}."
-        )
+    require_choice("conversion", conversion, CONVERSIONS)
     needed = {"cost": "sample_cost", "weight": "sample_weight"}
     if conversion == "auto":
         able = (way for way, name in needed.items() if has_fit_parameter(estimator, name))
@@ -38,7 +39,7 @@ def choose_conversion(conversion: str, estimator: Any) -> str:
     return conversion
 
 
-def fit_on_costs(
+def _fit_on_costs(
     member: Any, X: Any, codes: Codes, costs: Matrix, conversion: str, rng: np.random.RandomState
 ) -> Any:
     """Fit on costs per example, or on weights or a sample that stand for them.
@@ -69,82 +70,60 @@ class ConstantRanker(BaseEstimator):
         return np.full(_num_samples(X), self.rank, dtype=np.intp)
 
 
-class SignedLearner:
-    """Asks an estimator that learns from signed weights, one parameter of it from weak to strong.
-
-    Parameters
-    ----------
-    ranker : estimator
-        Not fitted; its parameter is set in place.
-    data : OrdinalData
-    settings : list of dict
-        Settings of the parameter; one empty setting to leave all as it is.
-    target_error : float
-    n_threads : int
-    rng : RandomState
-    """
+class SignedMember:
+    """An estimator that learns from signed weights, with its inputs prepared once."""
 
     def __init__(
         self,
-        ranker: Any,
+        ranker: SignedLearnerMixin,
         data: OrdinalData,
-        settings: list[dict[str, Any]],
-        target_error: float,
         n_threads: int,
         rng: np.random.RandomState,
     ) -> None:
-        self._ranker = ranker
+        self._ranker: Any = ranker
         self._find = ranker._signed_learner(data, n_threads, rng)
         self._shape = data.n_classes, data.X.shape[1]
-        self._settings = settings
-        self._target = target_error
 
-    def __call__(self, V: Matrix) -> tuple[Any, Codes]:
-        def fit(setting: dict[str, Any]) -> tuple[Any, Codes]:
+    def fitter(self, V: Matrix) -> Callable[[Setting], tuple[Any, Codes]]:
+        """Fits the estimator to the weights, with a parameter set in place."""
+
+        def fit(setting: Setting) -> tuple[Any, Codes]:
             if setting:
                 self._ranker.set_params(**setting)
             result, ranks = self._find(V)
             return self._ranker._adopted(result, *self._shape), ranks
 
-        return _weakest_good_one(fit, self._settings, V, self._target)
+        return fit
 
 
-class CostLearner:
-    """Fits copies of an estimator that knows nothing of signed weights."""
+class CostMember:
+    """An estimator that knows nothing of signed weights and learns from the costs behind them."""
 
     def __init__(
-        self,
-        ranker: Any,
-        data: OrdinalData,
-        conversion: str,
-        settings: list[dict[str, Any]],
-        target_error: float,
-        rng: np.random.RandomState,
+        self, ranker: Any, data: OrdinalData, conversion: str, rng: np.random.RandomState
     ) -> None:
         self._ranker = ranker
         self._data = data
         self._sides = side_matrix(data.codes, data.n_classes)
         self._conversion = conversion
-        self._target = target_error
         self._rng = rng
-        self._settings = settings
 
-    def __call__(self, V: Matrix) -> tuple[Any, Codes]:
+    def fitter(self, V: Matrix) -> Callable[[Setting], tuple[Any, Codes]]:
+        """Fits a copy of the estimator with a parameter set."""
         _, costs = reverse_reduce(self._sides, np.abs(V))
-        return _weakest_good_one(
-            lambda setting: self._fit(setting, costs), self._settings, V, self._target
-        )
-
-    def _fit(self, setting: dict[str, Any], costs: Matrix) -> tuple[Any, Codes]:
-        member = seed(clone(self._ranker), self._rng).set_params(**setting)
         X, codes = self._data.X, self._data.codes
-        fit_on_costs(member, X, codes, costs, self._conversion, self._rng)
-        return member, member_ranks(member, X, self._data.n_classes)
+
+        def fit(setting: Setting) -> tuple[Any, Codes]:
+            member = seed(clone(self._ranker), self._rng).set_params(**setting)
+            _fit_on_costs(member, X, codes, costs, self._conversion, self._rng)
+            return member, member_ranks(member, X, self._data.n_classes)
+
+        return fit
 
 
-def _weakest_good_one(
-    fit: Callable[[dict[str, Any]], tuple[Any, Codes]],
-    settings: list[dict[str, Any]],
+def weakest_good_one(
+    fit: Callable[[Setting], tuple[Any, Codes]],
+    settings: list[Setting],
     V: Matrix,
     target_error: float,
 ) -> tuple[Any, Codes]:

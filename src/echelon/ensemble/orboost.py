@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.choices import require_choice
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -20,11 +21,12 @@ from .._utils.types import (
     Matrix,
     MatrixLike,
     RandomStateLike,
+    Vector,
     VectorLike,
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
-from ..base.rounds import Patience, StagedMixin, take_rows
+from ..base.rounds import StagedMixin, take_rows
 from ..base.validation import (
     OrdinalData,
     all_or_nothing,
@@ -45,9 +47,9 @@ from ..solvers.boosting.orboost import (
     ThresholdObjective,
     boost,
 )
-from ..solvers.boosting.stump_tables import FeatureTable, tabulate, votes_above
-from ..solvers.boosting.weak_linear import LinearSearch, linear_scores
-from ..solvers.boosting.weak_stumps import StumpLearner
+from ..solvers.boosting.step_tables import StepTable, sum_steps
+from ..solvers.boosting.stumps import tabulate
+from ..solvers.boosting.weak_learners import LinearSearch, StumpLearner, linear_scores
 
 _CHOICES = {
     "variant": ("all", "left_right", "pairs"),
@@ -192,7 +194,7 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         y: LabelsLike,
         sample_weight: VectorLike | None = None,
         sample_cost: npt.ArrayLike | None = None,
-    ) -> ORBoost:
+    ) -> Self:
         """Boost.
 
         Parameters
@@ -213,12 +215,15 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         costs = self._read_costs(data, sample_cost)
         rng = check_random_state(self.random_state)
         rows, held = self._hold_out(data, rng)
-        watch = None if held is None else _Watch(self, take_rows(data, held), costs[held])
+        held_out = None if held is None else _held_out_cost(take_rows(data, held), costs[held])
         train = take_rows(data, rows)
         costs = costs if rows is None else costs[rows]
         objective = self._objective(train, costs, by_row=sample_cost is not None)
         learner = self._learner(train)
-        rounds = self._boost(objective, learner, train, watch, rng)
+        draws = np.random.default_rng(rng.randint(LARGEST_SEED))
+        n, T, rate = len(train.codes), self.n_estimators, self.learning_rate
+        found = boost(objective, learner, n, n_rounds=T, learning_rate=rate, rng=draws)
+        rounds = self._grow(found, held_out, _figures)
         self._keep(rounds, objective, learner, train)
         self._store_scale(data)
         return self
@@ -229,10 +234,7 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         if self.learning_rate > 1.0:
             raise ValueError(f"learning_rate must be at most 1; found {self.learning_rate!r}.")
         for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ValueError(
-                    f"{name} must be one of {', '.join(choices)}; found {getattr(self, name)!r}."
-                )
+            require_choice(name, getattr(self, name), choices)
         check_max_bins(self.max_bins)
 
     def _read_costs(self, data: OrdinalData, sample_cost: Any) -> Matrix:
@@ -264,28 +266,6 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
             data.X, data.sample_weight, steps=self.search_steps, soft=self.base == "sigmoid"
         )
 
-    def _boost(
-        self,
-        objective: Objective,
-        learner: Learner,
-        data: OrdinalData,
-        watch: _Watch | None,
-        rng: np.random.RandomState,
-    ) -> list[Round]:
-        rounds: list[Round] = []
-        draws = np.random.default_rng(rng.randint(LARGEST_SEED))
-        n, T, rate = len(data.codes), self.n_estimators, self.learning_rate
-        for found in boost(objective, learner, n, n_rounds=T, learning_rate=rate, rng=draws):
-            rounds.append(found)
-            self._report(len(rounds), f"loss {np.exp(found.log_loss):.6g}")
-            if watch is not None and watch.is_over(found):
-                break
-        if watch is None:
-            vars(self).pop("validation_costs_", None)
-            return rounds
-        self.validation_costs_ = np.array(watch.patience.costs)
-        return rounds[: watch.patience.best + 1]
-
     def _keep(
         self, rounds: list[Round], objective: Objective, learner: Learner, data: OrdinalData
     ) -> None:
@@ -309,8 +289,8 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
     def _scores(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if self._tables is None:
             return linear_scores(self.estimators_, self.estimator_weights_, X)
-        votes = votes_above(self._tables, X, 2)[:, 0]
-        return 2.0 * votes - self.estimator_weights_.sum()
+        votes = sum_steps(self._tables, X, 1)[:, 0]
+        return np.asarray(2.0 * votes - self.estimator_weights_.sum())
 
     def _latent(self, X: Any) -> npt.NDArray[np.float64]:
         return self._scores(validate_inputs(self, X))
@@ -333,16 +313,14 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
 
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         check_is_fitted(self)
-        X = validate_inputs(self, X)
-        scores = np.zeros(len(X))
-        stages = zip(
+        add = _stages(validate_inputs(self, X))
+        rounds = zip(
             self.estimators_, self.estimator_weights_, self._staged_thresholds, strict=True
         )
-        for member, weight, thresholds in stages:
-            scores += weight * member.predict(X)
-            yield decode(margins(scores, thresholds))
+        for member, weight, thresholds in rounds:
+            yield add(member, weight, thresholds)
 
-    def step_tables(self) -> list[FeatureTable] | None:
+    def step_tables(self) -> list[StepTable] | None:
         """The model as a step function of each input; None unless it is made of stumps."""
         check_is_fitted(self)
         return self._tables
@@ -358,18 +336,28 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         return tags
 
 
-class _Watch:
-    """The mean cost on held-out rows after each round."""
+def _figures(rounds: list[Round]) -> str:
+    return f"loss {np.exp(rounds[-1].log_loss):.6g}"
 
-    def __init__(self, model: ORBoost, data: OrdinalData, costs: Matrix) -> None:
-        self._data = data
-        self._costs = costs
-        self._scores = np.zeros(len(data.codes))
-        self.patience = Patience(model.n_iter_no_change, model.tol)
 
-    def is_over(self, found: Round) -> bool:
-        """Add one more member; whether the last rounds brought nothing."""
-        self._scores += found.weight * found.member.predict(self._data.X)
-        codes = decode(margins(self._scores, found.thresholds))
-        paid = self._costs[np.arange(len(codes)), codes]
-        return self.patience.is_over(float(np.average(paid, weights=self._data.sample_weight)))
+def _stages(X: Matrix) -> Callable[[Any, float, Vector], Codes]:
+    """Adds a member with its weight to the score of rows; their codes by the new thresholds."""
+    scores = np.zeros(len(X))
+
+    def add(member: Any, weight: float, thresholds: Vector) -> Codes:
+        np.add(scores, weight * member.predict(X), out=scores)
+        return decode(margins(scores, thresholds))
+
+    return add
+
+
+def _held_out_cost(data: OrdinalData, costs: Matrix) -> Callable[[Round], float]:
+    """The mean cost on held-out rows with one more member."""
+    add = _stages(data.X)
+
+    def cost(found: Round) -> float:
+        codes = add(found.member, found.weight, found.thresholds)
+        paid = costs[np.arange(len(codes)), codes]
+        return float(np.average(paid, weights=data.sample_weight))
+
+    return cost

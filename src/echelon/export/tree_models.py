@@ -69,7 +69,7 @@ def adaboost(model: AdaBoostOR, columns: Columns) -> Ordinal:
     """Weighted votes."""
     K, weights, tables = len(model.classes_), model.estimator_weights_, model.step_tables()
     if tables is not None:
-        above = _step_functions(columns, [(t.feature, t.cuts, t.above) for t in tables])
+        above = _step_functions(columns, [(t.feature, t.cuts, t.values) for t in tables])
     else:
         places = [range(len(columns))] * len(weights)
         above, _ = _votes(model.estimators_, weights, places, columns, K)
@@ -93,7 +93,7 @@ def orboost(model: ORBoost, columns: Columns) -> Ordinal:
         answers = planes.apply("Tanh") if soft else (planes > 0.0).where(1.0, -1.0)
         latent = (answers @ weights[:, None]).flat()
     else:
-        steps = _step_functions(columns, [(t.feature, t.cuts, t.above[:, :1]) for t in tables])
+        steps = _step_functions(columns, [(t.feature, t.cuts, t.values[:, :1]) for t in tables])
         latent = 2.0 * steps.flat() - float(weights.sum())
     link = model.probability_link()
     above = sigmoid(2.0 * margins_of(latent, link.thresholds))
@@ -110,7 +110,7 @@ def rank_boost(model: RankBoost, columns: Columns) -> Value:
         raise unsupported("RankBoost with a base ranker of its own (estimator=…)")
     if not tables:
         return _no_score(columns)
-    return _step_functions(columns, [(t.feature, t.cuts, t.values[:, None]) for t in tables]).flat()
+    return _step_functions(columns, [(t.feature, t.cuts, t.values) for t in tables]).flat()
 
 
 def _votes(

@@ -16,11 +16,9 @@ import numpy.typing as npt
 
 from .._utils.types import Index, LabelsLike, MatrixLike, Vector
 from ..base.wrappers import last_step, output_names, transformed
-from ..rules.cuts import ShownCut, plain_number, shown_cut
-from ..rules.names import RuleCondition
-from ..rules.rule import Rule
+from ..rules.rule import Rule, RuleCondition
 from ..rules.text import by_importance
-from ..rules.words import category
+from ..rules.words import ShownCut, category, plain_number, shown_cut
 from ..solvers.rules.bodies import Interval
 from .columns import Feature, read_features
 from .response import Response, stated_kinds
@@ -107,7 +105,7 @@ class RawRules:
     def _cut(self, feature: int, cut: float, source: Source) -> ShownCut:
         if not np.isfinite(cut):
             return ShownCut("", "")
-        gap = self.last.rule_model().naming.gaps.get(feature, {}).get(cut, (cut, cut))
+        gap = self.last.naming_.gaps.get(feature, {}).get(cut, (cut, cut))
         below, above = sorted((end - source.offset) / source.slope for end in gap)
         value = (cut - source.offset) / source.slope
         if source.feature.kind == "date":
@@ -137,7 +135,7 @@ def raw_rules(model: Any, labels: Sequence[Any], table: Table | None = None) -> 
     if table is None and hasattr(model, "schema"):
         table = _made_up(model.schema)
     shown = tuple(category(label) for label in np.asarray(labels).tolist())
-    names = list(last.rule_model().naming.features)
+    names = list(last.naming_.features)
     if not before:
         return RawRules(last, {}, names, shown)
     known = output_names(before)

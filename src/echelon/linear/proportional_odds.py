@@ -230,8 +230,10 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         return margins(self._latent(X, offset), self.thresholds_ - get_link(self.link).median)
 
     def _codes(self, X: Any, offset: Any = None) -> Codes:
-        cost = cost_matrix(self.cost, len(self.classes_))
-        return minimum_cost_codes(self.predict_proba(X, offset), cost)
+        return self._cheapest(self.predict_proba(X, offset))
+
+    def _cheapest(self, probabilities: npt.NDArray[np.float64]) -> Codes:
+        return minimum_cost_codes(probabilities, cost_matrix(self.cost, len(self.classes_)))
 
     def predict_latent(
         self, X: MatrixLike, offset: VectorLike | None = None
@@ -298,6 +300,24 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return class_probabilities(get_link(self.link), self._latent(X, offset), self.thresholds_)
+
+    def predict_with_proba(
+        self, X: MatrixLike, offset: VectorLike | None = None
+    ) -> tuple[LabelArray, npt.NDArray[np.float64]]:
+        """Labels and class probabilities at the cost of one of them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+        offset : array-like of shape (n,), optional
+
+        Returns
+        -------
+        labels : array of shape (n,)
+        probabilities : ndarray of shape (n, K)
+        """
+        probabilities = self.predict_proba(X, offset)
+        return self._scale.decode(self._cheapest(probabilities)), probabilities
 
     def score(
         self,

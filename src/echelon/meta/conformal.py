@@ -33,8 +33,8 @@ from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen, validate_
 from ..base.reading import AroundModel, FittedModel, has_latent
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from ..base.wrappers import final_estimator
-from ..ensemble.draws import count_of
 from ..linear.proportional_odds import ProportionalOdds
+from ..ordinal.arrays import count_of
 from ..ordinal.intervals import (
     conformal_p_values,
     conformal_p_values_by_class,

@@ -57,8 +57,7 @@ class CalibrationRows:
 
 def nonconformity_scores(model: FittedModel, X: Any) -> tuple[Matrix, Codes]:
     """Nonconformity score of every label for every row, and the predicted labels."""
-    predicted = model.codes(X)
-    probabilities = model.probabilities(X)
+    predicted, probabilities = model.codes_and_probabilities(X)
     if probabilities is not None:
         return probability_nonconformity(probabilities, predicted), predicted
     margins = model.margins(X)

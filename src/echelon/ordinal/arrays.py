@@ -62,3 +62,16 @@ def require_count(name: str, value: Any, least: int = 1) -> None:
     """Raise unless a parameter is an integer of at least `least`."""
     if not isinstance(value, Integral) or value is True or int(value) < least:
         raise ValueError(f"{name} must be an integer of at least {least}; found {value!r}.")
+
+
+def count_of(name: str, value: Any, n: int, *, above: bool = False) -> int:
+    """A parameter that is a number, or a share of n; a number above n only if asked."""
+    if isinstance(value, float) and 0.0 < value <= 1.0:
+        return max(1, int(value * n))
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if whole and value >= 1 and (above or value <= n):
+        return int(value)
+    raise ValueError(
+        f"{name} must be a share above 0 and at most 1.0, or an integer of at least 1"
+        f"{'' if above else f' and at most {n}'}; found {value!r}."
+    )

@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from joblib import effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
-from .._utils.types import EstimatorLike, RandomStateLike, Vector
+from .._utils.types import (
+    EstimatorLike,
+    Index,
+    KeysLike,
+    LabelsLike,
+    MatrixLike,
+    RandomStateLike,
+    Vector,
+    VectorLike,
+)
 from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
+from ..base.mixins import RankerMixin
 from ..base.pair_explanations import PairTerm
-from ..base.rounds import Patience, is_reported, print_round
-from ..base.validation import RankingData
-from ..ordinal.arrays import require_count, require_positive
+from ..base.rounds import HeldOutPairs, RoundsMixin, hold_out_pairs
+from ..base.validation import RankingData, one_column, validate_inputs
+from ..metrics.ranking import pairwise_accuracy
+from ..metrics.ranking.scorers import as_ranking_scorer
+from ..ordinal.relevance import read_relevance
 from ..pairs.pair_rows import laid_out_rows
 from ..solvers.boosting.bins import check_max_bins
+from ..solvers.boosting.step_tables import StepTable, sum_steps
 from ..solvers.ranking.rank_boost import LOSSES, STEPS, Learner, Round, boost, objective
-from ..solvers.ranking.rank_boost_lines import PairObjective
 from ..solvers.ranking.rank_boost_stumps import (
     MISSING,
     RankStumpSearch,
-    StepTable,
     bin_rows,
-    table_scores,
     tabulate_rankers,
 )
-from ..solvers.ranking.rank_boost_validation import hold_out
 from .base_rankers import BaseRankers, member_answers, stump_terms
-from .rounds import HeldOutPairs, StagedRankerMixin, check_stopping
 
 # Attributes that only some fits set.
 _SOMETIMES = (
@@ -46,7 +55,7 @@ _SOMETIMES = (
 )
 
 
-class RankBoost(StagedRankerMixin, BaseEstimator):
+class RankBoost(RoundsMixin, RankerMixin, BaseEstimator):
     """Boosting for rankings: a weighted sum of base rankers [MRT18].
 
     A base ranker says 1 or 0 of a row: whether one input lies above a threshold, or not above it.
@@ -148,6 +157,9 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
     True
     """
 
+    _validation_figures = "validation_scores_"
+    _greater_is_better = True
+
     def __init__(
         self,
         n_estimators: int = 100,
@@ -182,13 +194,11 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
         self.verbose = verbose
 
     def _learn(self, data: RankingData) -> None:
-        self.__dict__.pop("validation_scores_", None)
         rng = check_random_state(self.random_state)
-        train, watch = data.pairs, None
+        train, held = data.pairs, None
         if self.n_iter_no_change is not None:
-            train, held = hold_out(data.pairs, self.validation_fraction, rng)
-            patience = Patience(self.n_iter_no_change, self.tol)
-            watch = HeldOutPairs(data, held, self.scoring, patience)
+            train, kept_back = hold_out_pairs(data.pairs, self.validation_fraction, rng)
+            held = HeldOutPairs(data, kept_back, self.scoring)
         step = self.step if train.kind == "bipartite" else "exact"
         same = np.ptp(data.sample_weight) == 0.0
         inputs, weights = data.X, None if same else data.sample_weight
@@ -199,7 +209,15 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
         state = objective(self.loss, train)
         del train
         start = state.log_total
-        rounds = self._boost(learn, state, step, watch)
+        found = boost(
+            learn,
+            state,
+            n_rounds=self.n_estimators,
+            loss=self.loss,
+            step=step,
+            learning_rate=self.learning_rate,
+        )
+        rounds = self._grow(found, None if held is None else _held_out_score(held), _figures)
         if not rounds:
             warn_caller(
                 "No base ranker puts more pairs in order than in the wrong order, so all scores "
@@ -208,31 +226,10 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
             )
         self._store(rounds, start)
 
-    def _boost(
-        self, learn: Learner, state: PairObjective, step: str, watch: HeldOutPairs | None
-    ) -> list[Round]:
-        rounds: list[Round] = []
-        for found in boost(
-            learn,
-            state,
-            n_rounds=self.n_estimators,
-            loss=self.loss,
-            step=step,
-            learning_rate=self.learning_rate,
-        ):
-            rounds.append(found)
-            self._report(rounds)
-            if watch is not None and watch.is_over(found):
-                break
-        if watch is not None and rounds:
-            self.validation_scores_ = -np.array(watch.patience.costs)
-            rounds = rounds[: watch.patience.best + 1]
-        return rounds
-
     def _learner(
         self,
         X: Any,
-        rows: npt.NDArray[np.intp],
+        rows: Index,
         weights: Vector | None,
         rng: np.random.RandomState,
     ) -> Learner:
@@ -242,8 +239,7 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
         return RankStumpSearch(bins, self.missing, effective_n_jobs(self.n_jobs))
 
     def _check_parameters(self) -> None:
-        require_count("n_estimators", self.n_estimators)
-        require_positive("learning_rate", self.learning_rate)
+        self._check_rounds()
         check_max_bins(self.max_bins)
         for name, known in (("step", STEPS), ("loss", LOSSES), ("missing", MISSING)):
             require_choice(name, getattr(self, name), known)
@@ -252,7 +248,12 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
                 f"step='book' belongs to loss='exponential'; found loss={self.loss!r}, which "
                 "takes step='exact'."
             )
-        check_stopping(self.n_iter_no_change, self.validation_fraction, self.scoring)
+        if self.scoring is not None:
+            if self.n_iter_no_change is None:
+                raise ValueError(
+                    "scoring decides when to stop and needs n_iter_no_change; found None there."
+                )
+            as_ranking_scorer(self.scoring)
 
     def _store(self, rounds: list[Round], log_start: float) -> None:
         for name in _SOMETIMES:
@@ -279,19 +280,55 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
         self.directions_ = np.array(found[2], dtype=np.intp)
         self.missing_values_ = np.array(found[3], dtype=np.float64)
 
-    def _report(self, rounds: list[Round]) -> None:
-        if is_reported(len(rounds), self.n_estimators, self.verbose):
-            bound = float(np.prod([found.normalizer for found in rounds]))
-            figures = f"edge {rounds[-1].edge:.4f}, bound {bound:.4g}"
-            print_round(self, len(rounds), self.n_estimators, figures)
-
     def _scores(self, X: Any) -> Vector:
         if self._tables is not None:
-            return table_scores(self._tables, X)
+            return sum_steps(self._tables, X, 1)[:, 0]
+        last = deque(self._staged_scores(X), maxlen=1)
+        return last[0] if last else np.zeros(X.shape[0])
+
+    def staged_predict(self, X: MatrixLike) -> Iterator[Vector]:
+        """Scores after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Yields
+        ------
+        scores : ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        yield from self._staged_scores(validate_inputs(self, X))
+
+    def _staged_scores(self, X: Any) -> Iterator[Vector]:
         scores = np.zeros(X.shape[0])
         for member, weight in zip(self._rankers, self.estimator_weights_, strict=True):
-            scores += weight * member_answers(member, X)
-        return scores
+            scores = scores + weight * member_answers(member, X)
+            yield scores
+
+    def staged_score(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        qid: KeysLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> Iterator[float]:
+        """Share of pairs in the right order after each round, as ``score`` has it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        qid : sequence of shape (n,), optional
+        sample_weight : array-like of shape (n,), optional
+
+        Yields
+        ------
+        score : float
+        """
+        relevance = read_relevance(one_column(y))
+        for scores in self.staged_predict(X):
+            yield pairwise_accuracy(relevance, scores, qid=qid, sample_weight=sample_weight)
 
     def margin_bound(self, rho: float) -> Vector:
         """Bound on the share of training pairs with small margins, after each round.
@@ -325,7 +362,8 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
             raise AttributeError(
                 "feature_importances_ is there for thresholds on inputs only, not with estimator."
             )
-        fall = np.bincount(self.features_, -np.log(self.normalizers_), self.n_features_in_)
+        fall = np.zeros(self.n_features_in_)
+        np.add.at(fall, self.features_, -np.log(self.normalizers_))
         total = fall.sum()
         return fall / total if total > 0.0 else fall
 
@@ -346,3 +384,13 @@ class RankBoost(StagedRankerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True if inner is None else inner.allow_nan
         tags.input_tags.sparse = False if inner is None else inner.sparse
         return tags
+
+
+def _held_out_score(held: HeldOutPairs) -> Callable[[Round], float]:
+    """The score of the held-out pairs with one more base ranker."""
+    return lambda found: held.add(found.weight * member_answers(found.ranker, held.X))
+
+
+def _figures(rounds: list[Round]) -> str:
+    bound = float(np.prod([found.normalizer for found in rounds]))
+    return f"edge {rounds[-1].edge:.4f}, bound {bound:.4g}"

@@ -11,15 +11,12 @@ import numpy as np
 from scipy.special import expit, logit
 
 from .._utils.types import Codes, Matrix, Vector
-from ..base.rounds import Patience
 from ..base.validation import OrdinalData
 from ..ordinal.reduction import monotone_exceedance
 from ..ordinal.thresholds import all_levels, level_of_threshold, margins
-from ..solvers.rules.bodies import Body, covers
+from ..solvers.rules.bodies import Body, RuleTable, covers, tabulate_rules
 from ..solvers.rules.rank_rules import RuleRound
-from ..solvers.rules.tables import RuleTable, tabulate_rules
 from .columns import InputColumns
-from .names import Naming
 
 Stage = Sequence[RuleRound | None]
 
@@ -109,7 +106,7 @@ class Levels:
 
 
 class RuleModel(NamedTuple):
-    """What the predictions of a fitted model of rules are computed from, and how it is worded.
+    """What the predictions of a fitted model of rules are computed from.
 
     ``ensembles`` are one for all thresholds, or one for each, by ``levels``; ``columns`` turn
     inputs into the numbers that conditions are about.
@@ -118,11 +115,10 @@ class RuleModel(NamedTuple):
     ensembles: Sequence[RuleEnsemble]
     levels: Levels
     columns: InputColumns
-    naming: Naming
 
 
-class Watch:
-    """The error on held-out rows after each stage, and whether it has stopped to fall.
+class HeldOutError:
+    """The error on held-out rows after each stage.
 
     Parameters
     ----------
@@ -131,30 +127,22 @@ class Watch:
     starts : sequence of ndarray
         Thresholds of the score 0 of each ensemble.
     levels : Levels
-    patience : Patience
     absolute : bool
         Whether the score is meant to be the rank, and the error is how far it is off; else it is
         the ranked probability score.
     """
 
     def __init__(
-        self,
-        data: OrdinalData,
-        starts: Sequence[Vector],
-        levels: Levels,
-        patience: Patience,
-        *,
-        absolute: bool,
+        self, data: OrdinalData, starts: Sequence[Vector], levels: Levels, *, absolute: bool
     ) -> None:
         self._data = data
         self._scores = [np.zeros(len(data.codes)) for _ in starts]
         self._thresholds = list(starts)
         self._levels = levels
         self._absolute = absolute
-        self.patience = patience
 
-    def is_over(self, stage: Stage) -> bool:
-        """Add one more rule to each ensemble; whether the last ones brought nothing."""
+    def __call__(self, stage: Stage) -> float:
+        """The error with one more rule in each ensemble."""
         G = self._levels.margins(self._margins(stage))
         codes = self._data.codes
         if self._absolute:
@@ -163,7 +151,7 @@ class Watch:
         else:
             above = codes[:, None] > np.arange(G.shape[1])
             errors = ((expit(2.0 * G) - above) ** 2).mean(axis=1)
-        return self.patience.is_over(float(np.average(errors, weights=self._data.sample_weight)))
+        return float(np.average(errors, weights=self._data.sample_weight))
 
     def _margins(self, stage: Stage) -> Matrix:
         for m, found in enumerate(stage):

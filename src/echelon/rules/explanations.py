@@ -1,23 +1,28 @@
-"""Why a row has its score: the rules that it satisfies and what each of them adds."""
+"""What a fitted ensemble of rules shows of itself: texts, tables, and why a row has its score."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from .._utils.frames import make_frame
-from .._utils.types import Matrix, Vector
+from .._utils.types import Matrix, MatrixLike, Vector
+from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation, PairTerm, explanation
+from ..base.validation import OrdinalData
 from ..ordinal.reduction import decode
-from .html import table
-from .names import Naming
-from .rule import Rule
-from .text import score_ranges
-from .words import category, level, signed, wrapped
+from .columns import InputColumns
+from .ensemble import Levels, RuleEnsemble
+from .rule import Naming, Rule, feature_importances, merge_rounds
+from .text import RuleTexts, rules_table
+from .words import Gaps, category, cut_gaps, level, score_ranges, signed, wrapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +100,8 @@ class Explanation:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        header = ["rule", "adds", "covers", self.naming.target]
-        rows = [rule.html_cells(self.naming.units) for rule, _ in self.parts]
-        if np.ndim(self.score):
-            header.insert(1, "to the score for")
-            for cells, (rule, _) in zip(rows, self.parts, strict=True):
-                cells.insert(1, rule.html_threshold())
-        return table(header, rows, " ".join(self._summary()))
+        rules, separate = [rule for rule, _ in self.parts], bool(np.ndim(self.score))
+        return rules_table(rules, self.naming, " ".join(self._summary()), by_threshold=separate)
 
     def _summary(self) -> list[str]:
         target, label = self.naming.target.capitalize(), category(self.label)
@@ -200,3 +200,141 @@ def _separate_scores(parts: Sequence[tuple[Rule, float]], thresholds: Vector) ->
 
 def _range(words: str) -> str:
     return f" ({words})" if words not in ("", "never", "always") else ""
+
+
+class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
+    """Texts for an estimator whose ``_ensembles``, ``_levels`` and ``_columns`` are set.
+
+    ``fit`` calls ``_keep_for_names`` with the training rows.
+    """
+
+    _ensembles: list[RuleEnsemble]
+    _levels: Levels
+    _columns: InputColumns
+    _gaps: Gaps
+    _class_mass: Vector
+    thresholds_: Vector
+
+    def _keep_for_names(self, data: OrdinalData, class_mass: Vector) -> None:
+        """Keep the figures of the training rows that words for the rules will need."""
+        self.__dict__.pop("rules_", None)
+        bodies = [body for part in self._ensembles for body in part.bodies]
+        self._gaps = cut_gaps(data.X, bodies, self._columns.categories)
+        self._class_mass = class_mass
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Rules are worded again when they are asked for.
+        return {name: value for name, value in super().__getstate__().items() if name != "rules_"}
+
+    @property
+    def naming_(self) -> Naming:
+        """Names for inputs, categories, cuts and labels, as texts about the rules use them."""
+        check_is_fitted(self)
+        features = getattr(self, "feature_names_in_", None)
+        return Naming.of(self._columns, self.classes_, self._class_mass, self._gaps, features)
+
+    @cached_property
+    def rules_(self) -> list[Rule]:
+        """The rules, each body once, in the order in which they were found."""
+        parts = self._ensembles
+        bodies = [body for part in parts for body in part.bodies]
+        responses = np.concatenate([part.responses for part in parts])
+        shares = np.concatenate([part.class_shares for part in parts])
+        problems = None
+        if not self._levels.joint:
+            below = self._levels.observed
+            problems = [int(below[k]) for k, part in enumerate(parts) for _ in part.bodies]
+        return merge_rounds(bodies, responses, shares, self.naming_, problems)
+
+    @property
+    def feature_importances_(self) -> Vector:
+        """Importance of the rules that use each input, shared equally; they sum to one."""
+        check_is_fitted(self)
+        return feature_importances(self.rules_, self.n_features_in_)
+
+    @property
+    def _shown_thresholds(self) -> Vector:
+        """Thresholds that texts name; NaN for those of a level that has no score of its own."""
+        if self._levels.joint:
+            return self.thresholds_
+        shown = np.full(len(self.classes_) - 1, np.nan)
+        shown[self._levels.observed[:-1]] = [float(part.thresholds[0]) for part in self._ensembles]
+        return shown
+
+    def _texts(self, **words: Any) -> RuleTexts:
+        return RuleTexts(self.rules_, replace(self.naming_, **words), self._shown_thresholds)
+
+    def to_text(
+        self,
+        n: int | None = None,
+        *,
+        units: Mapping[str, str] | None = None,
+        target: str = "label",
+        width: int = 88,
+    ) -> str:
+        """The rules in sentences, the most important first, and how scores become labels.
+
+        Parameters
+        ----------
+        n : int, optional
+            Most rules to tell; by default all.
+        units : mapping from str to str, optional
+            Units of inputs by their names.
+        target : str, default="label"
+            What the labels tell, such as "quality".
+        width : int, default=88
+            Most characters of a line.
+
+        Returns
+        -------
+        text : str
+        """
+        check_is_fitted(self)
+        return self._texts(units=units or {}, target=target).to_text(n, width)
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """The rules as a data frame, a row for each, the most important first.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, default="pandas"
+            Library of the frame.
+
+        Returns
+        -------
+        frame : data frame
+            Conditions, response, coverage, importance, share of each class among the covered rows
+            and the number of rounds that found the rule.
+        """
+        check_is_fitted(self)
+        return self._texts().to_frame(backend)
+
+    def explain(self, X: MatrixLike) -> list[Explanation]:
+        """Why rows get their labels: the rules that cover them and what each adds to the score.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+
+        Returns
+        -------
+        explanations : list of Explanation
+            One for each row, with ``score``, ``label`` and ``parts``; ``print`` tells it in words.
+        """
+        check_is_fitted(self)
+        labels = list(self.classes_[self._codes(X)])
+        return explain_rows(
+            self.rules_, self.naming_, self._positions(X), self._shown_thresholds, labels
+        )
+
+    def _repr_html_inner(self) -> str:
+        """What notebooks show: the rules once there are any."""
+        if not hasattr(self, "rules_"):
+            return str(super()._repr_html_inner())
+        return self._texts().to_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
+from joblib import effective_n_jobs
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.choices import require_choice
 from .._utils.frames import one_row
 from .._utils.types import (
     ClassWeightLike,
     Codes,
+    LabelArray,
     LabelsLike,
+    Matrix,
     MatrixLike,
     RandomStateLike,
     Vector,
@@ -29,7 +32,7 @@ from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
-from ..base.rounds import Patience, StagedMixin, take_rows
+from ..base.rounds import StagedMixin, take_rows
 from ..base.validation import (
     OrdinalData,
     all_or_nothing,
@@ -38,18 +41,26 @@ from ..base.validation import (
     validate_inputs,
     validate_ordinal_fit,
 )
-from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count
+from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count, require_positive
 from ..ordinal.reduction import decode, exceedance_to_probabilities
+from ..ordinal.thresholds import margins
+from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.linear.calibration import Calibration, calibrate_by_exponential
-from ..solvers.rules.losses import RuleLoss
+from ..solvers.rules.losses import AbsoluteLoss, RankLoss, RuleLoss, ThresholdLoss, measure
 from ..solvers.rules.rank_rules import boost_rules
+from ..solvers.rules.search import TECHNIQUES, RuleSearch
 from .columns import as_positions, learn_columns
-from .ensemble import RuleEnsemble, RuleModel, Stage, Watch, beside, carried_on
-from .explanations import explain_rule_pair
-from .problem import check_parameters, learn_levels, make_losses, make_search
+from .ensemble import HeldOutError, Levels, RuleEnsemble, RuleModel, Stage, beside, carried_on
+from .explanations import ReadableRulesMixin, explain_rule_pair
 from .pruning import Pruning, kept_rules
-from .view import ReadableRulesMixin
 
+# Added to W_> and W_<, as a share of the loss, before their ratio gives the response of a rule.
+_SMOOTHING = 1e-4
+_CHOICES = {
+    "loss": ("rank", "threshold", "binary", "absolute"),
+    "technique": (None, *TECHNIQUES),
+    "pair_weight": ("per_threshold", "once"),
+}
 # Of the conditions of the optimum, above which a refit is said not to have converged.
 _LARGEST_VIOLATION = 1e-4
 
@@ -225,9 +236,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(
-        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
-    ) -> RankRules:
+    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
         """Boost rules.
 
         Parameters
@@ -242,36 +251,98 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         -------
         self
         """
-        self._check_rounds()
-        check_parameters(self)
+        self._check_parameters()
         self._columns = learn_columns(X, self.nominal)
         data = validate_ordinal_fit(self, as_positions(X, self._columns), y, sample_weight)
         rng = check_random_state(self.random_state)
         rows, held = self._hold_out(data, rng)
         train = take_rows(data, rows)
-        self._levels = learn_levels(self, train)
+        self._levels = self._levels_of(train)
         self._store_scale(data)
-        losses = make_losses(self, train, self._levels.observed)
+        losses = self._losses(train, self._levels.observed)
         starts = [loss.thresholds for loss in losses]
-        watch = None
+        held_out = None
         if held is not None:
-            patience = Patience(self.n_iter_no_change, self.tol)
             absolute = self.loss == "absolute"
-            watch = Watch(take_rows(data, held), starts, self._levels, patience, absolute=absolute)
-        stages = self._boost(losses, train, watch, rng)
-        vars(self).pop("pruning_", None)
+            held_out = HeldOutError(take_rows(data, held), starts, self._levels, absolute=absolute)
+        stages = self._grow(
+            self._boost(losses, train, rng),
+            held_out,
+            lambda _: f"loss {np.mean([loss.value for loss in losses]):.6g}",
+        )
+        self.__dict__.pop("pruning_", None)
         rounds = list(zip(*stages, strict=True)) if stages else [()] * len(starts)
         self._keep(rounds, starts, train)
         return self
+
+    def _check_parameters(self) -> None:
+        self._check_rounds()
+        for name, choices in _CHOICES.items():
+            require_choice(name, getattr(self, name), choices)
+        if self.loss == "absolute" and self.technique == "simultaneous":
+            raise ValueError(
+                "technique must be 'gradient', 'gradient_boosting' or 'constant_step' with "
+                "loss='absolute', whose best response has no closed form; found 'simultaneous'."
+            )
+        for name in ("shrinkage", "subsample"):
+            require_positive(name, getattr(self, name))
+            if getattr(self, name) > 1.0:
+                raise ValueError(f"{name} must be at most 1; found {getattr(self, name)!r}.")
+        require_positive("beta", self.beta)
+        if self.max_conditions is not None:
+            require_count("max_conditions", self.max_conditions)
+        check_max_bins(self.max_bins)
+
+    @property
+    def _technique(self) -> str:
+        default = "gradient" if self.loss == "absolute" else "simultaneous"
+        return self.technique or default
+
+    def _levels_of(self, data: OrdinalData) -> Levels:
+        """The levels that losses are about: those that occur, or all where ranks are numbers."""
+        whole = self.loss == "absolute"
+        observed = np.arange(data.n_classes) if whole else np.unique(data.codes)
+        return Levels(observed, data.n_classes, joint=self.loss != "binary")
+
+    def _losses(self, data: OrdinalData, observed: Codes) -> list[RuleLoss]:
+        """One loss, or with "binary" one for each threshold between levels that occur."""
+        codes, K, weights = data.codes, data.n_classes, data.sample_weight
+        if self.loss == "absolute":
+            technique, step = self._technique, self.beta
+            return [AbsoluteLoss(codes, K, weights, technique=technique, step_size=step)]
+        present, K = np.searchsorted(observed, codes), len(observed)
+        if self.loss == "binary":
+            sides = [(present > k).astype(np.intp) for k in range(K - 1)]
+            return [ThresholdLoss(side, 2, weights, smoothing=_SMOOTHING) for side in sides]
+        if self.loss == "threshold":
+            return [ThresholdLoss(present, K, weights, smoothing=_SMOOTHING)]
+        count = self.pair_weight == "per_threshold"
+        return [RankLoss(present, K, weights, per_threshold=count, smoothing=_SMOOTHING)]
+
+    def _search(self, data: OrdinalData) -> RuleSearch:
+        """A search over the rows of the data."""
+        known = zip(self._columns.categories, self._columns.nominal, strict=True)
+        sizes = [len(names) if names is not None and sets else 0 for names, sets in known]
+        max_bins = check_max_bins(self.max_bins)
+        technique, gains = measure(self.loss, self._technique, self.beta)
+        return RuleSearch(
+            bin_inputs(data.X, max_bins, data.sample_weight, sizes),
+            data.n_classes,
+            technique,
+            step_gains=gains,
+            nominal=self._columns.nominal,
+            exact=max_bins is None,
+            max_conditions=self.max_conditions,
+            n_threads=effective_n_jobs(self.n_jobs),
+        )
 
     def _boost(
         self,
         losses: list[RuleLoss],
         data: OrdinalData,
-        watch: Watch | None,
         rng: np.random.RandomState,
-    ) -> list[Stage]:
-        search = make_search(self, data, self._columns)
+    ) -> Iterator[Stage]:
+        search = self._search(data)
         classes = data.codes.astype(np.int32)
         runs = [
             boost_rules(
@@ -287,27 +358,17 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
             )
             for loss in losses
         ]
-        stages: list[Stage] = []
-        for stage in zip_longest(*runs):
-            stages.append(stage)
-            self._report(len(stages), f"loss {np.mean([loss.value for loss in losses]):.6g}")
-            if watch is not None and watch.is_over(stage):
-                break
-        if watch is None:
-            vars(self).pop("validation_costs_", None)
-            return stages
-        self.validation_costs_ = np.array(watch.patience.costs)
-        return stages[: watch.patience.best + 1]
+        return zip_longest(*runs)
 
     def _keep(self, rounds: Sequence[Stage], starts: Sequence[Vector], data: OrdinalData) -> None:
-        mass = np.bincount(data.codes, data.sample_weight, data.n_classes)
+        mass = np.bincount(data.codes, data.sample_weight, data.n_classes).astype(np.float64)
         self._ensembles = [
             RuleEnsemble.of(found, start, mass) for found, start in zip(rounds, starts, strict=True)
         ]
         self.loss_ = carried_on([part.losses for part in self._ensembles]).mean(axis=1)
         covered = beside([part.class_shares.sum(axis=1) for part in self._ensembles])
         self.coverages_ = covered[:, 0] if self._levels.joint else covered
-        vars(self).pop("thresholds_", None)
+        self.__dict__.pop("thresholds_", None)
         self._calibration = None
         if self._levels.joint:
             self.thresholds_ = self._levels.thresholds(self._ensembles[0].thresholds)
@@ -316,11 +377,11 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
             self._calibration = calibrate_by_exponential(
                 scores, data.codes, data.n_classes, data.sample_weight
             )
-        self._name_rules(data)
+        self._keep_for_names(data, mass)
 
     def prune(
         self, n: int, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
-    ) -> RankRules:
+    ) -> Self:
         """A model with few rules, chosen and weighed anew.
 
         The rules are chosen along the path of an L1 penalty on their responses, and those kept are
@@ -354,8 +415,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         require_count("n", n)
         data = self._read_again(X, y, sample_weight)
         # Rows held out at ``fit`` may have brought levels that no row trained.
-        levels = learn_levels(self, data) if self._levels.joint else self._levels
-        losses = make_losses(self, data, levels.observed)
+        levels = self._levels_of(data) if self._levels.joint else self._levels
+        losses = self._losses(data, levels.observed)
         parts = [
             kept_rules(part, loss, n, data)
             for part, loss in zip(self._ensembles, losses, strict=True)
@@ -396,21 +457,22 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
             )
         return data
 
-    def _positions(self, X: Any) -> npt.NDArray[np.float64]:
+    def _positions(self, X: Any) -> Matrix:
         check_is_fitted(self)
-        return validate_inputs(self, as_positions(X, self._columns))
+        positions: Matrix = validate_inputs(self, as_positions(X, self._columns))
+        return positions
 
-    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
+    def _latent(self, X: Any) -> Matrix:
         return self._ensembles[0].table(self._positions(X))
 
-    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any) -> Matrix:
         if self._levels.joint:
             return super()._margins(X)
         X = self._positions(X)
         return self._levels.margins(np.hstack([part.margins(X) for part in self._ensembles]))
 
     @available_if(_has_one_score)
-    def predict_latent(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def predict_latent(self, X: MatrixLike) -> Matrix:
         """Score f(x), on the scale of ``thresholds_``; not with ``loss="binary"``.
 
         Parameters
@@ -443,7 +505,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         first, second = (self.explain(one_row(row))[0] for row in (a, b))
         return explain_rule_pair(first, second)
 
-    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters
@@ -458,8 +520,31 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         check_is_fitted(self)
         if self._calibration is None:
             return exceedance_to_probabilities(expit(2.0 * self._margins(X)))
+        return self._calibrated(self._latent(X))
+
+    def predict_with_proba(self, X: MatrixLike) -> tuple[LabelArray, Matrix]:
+        """Labels and class probabilities at the cost of one of them.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+
+        Returns
+        -------
+        labels : array of shape (n,)
+        probabilities : ndarray of shape (n, K)
+        """
+        check_is_fitted(self)
+        if self._calibration is None:
+            G = self._margins(X)
+            return self._scale.decode(decode(G)), exceedance_to_probabilities(expit(2.0 * G))
+        scores = self._latent(X)
+        labels = self._scale.decode(decode(margins(scores, self.thresholds_)))
+        return labels, self._calibrated(scores)
+
+    def _calibrated(self, scores: Vector) -> Matrix:
         slope, thresholds = self._calibration
-        return exceedance_to_probabilities(expit(slope * self._latent(X)[:, None] - thresholds))
+        return exceedance_to_probabilities(expit(slope * scores[:, None] - thresholds))
 
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         X = self._positions(X)
@@ -479,7 +564,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
     def rule_model(self) -> RuleModel:
         """The rules, levels and input columns that predictions are computed from."""
         check_is_fitted(self)
-        return RuleModel(self._ensembles, self._levels, self._columns, self._naming)
+        return RuleModel(self._ensembles, self._levels, self._columns)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

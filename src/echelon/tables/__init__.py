@@ -4,6 +4,7 @@ from .faults import TableError
 from .formats import FORMATS
 from .labelled import LabelledTable, labelled_table, read_labelled_table
 from .labels import encode_target, parse_order
+from .ranking import RankingTable, ranking_table, read_ranking_table
 from .reading import read_chunks, read_table
 from .schema import Column, Schema
 from .writing import TableWriter
@@ -12,13 +13,16 @@ __all__ = [
     "FORMATS",
     "Column",
     "LabelledTable",
+    "RankingTable",
     "Schema",
     "TableError",
     "TableWriter",
     "encode_target",
     "labelled_table",
     "parse_order",
+    "ranking_table",
     "read_chunks",
     "read_labelled_table",
+    "read_ranking_table",
     "read_table",
 ]

@@ -1,163 +1,91 @@
-"""Text cut into blocks of whole rows, so that a table of any length is read in bounded memory."""
+"""Text with an object or a row on every line, in blocks of whole lines and bounded memory."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-import numpy as np
-
 from .faults import TableError
+from .sources import Source
 
-BLOCK_BYTES = 1 << 23
-LONGEST_ROW = 1 << 28
+# pyarrow reads up to 32 of them ahead.
+BLOCK_BYTES = 1 << 22
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def text_blocks(
-    stream: BinaryIO, name: str, delimiter: str | None
-) -> Iterator[tuple[memoryview, int]]:
-    """Blocks of UTF-8 text that end at ends of rows, with the number of their first line.
+def refuse_other_text(head: bytes, name: str) -> None:
+    """Refuse first bytes that are no UTF-8 text."""
+    if head.startswith(_UTF16_MARKS):
+        raise TableError(f"{name} is text in UTF-16; save it as UTF-8.")
+    if b"\0" in head:
+        raise TableError(f"{name} is a binary file, not a table of text.")
+
+
+def line_blocks(stream: BinaryIO, name: str) -> Iterator[tuple[bytes, int]]:
+    """Blocks of UTF-8 text that end at ends of lines, with the number of their first line.
 
     Parameters
     ----------
     stream : binary file
     name : str
         What the stream is called in errors.
-    delimiter : str or None
-        What separates the columns of a delimited file, where newlines inside quotation marks
-        belong to the row; None where every newline ends a row.
 
     Yields
     ------
-    block : memoryview
-        Whole rows, without a byte-order mark; it holds until the next one is asked for.
+    block : bytes
+        Whole lines, without a byte-order mark.
     line : int
     """
-    # One buffer serves all blocks: asking for fresh memory takes longer than reading into it.
-    buffer = bytearray(BLOCK_BYTES)
-    filled, line = _first_bytes(stream, name, buffer), 1
+    rest, line = stream.read(len(_UTF8_MARK)), 1
+    refuse_other_text(rest, name)
+    rest = rest.removeprefix(_UTF8_MARK)
     while True:
-        if filled == len(buffer):
-            if filled >= LONGEST_ROW:
-                raise _too_long(name, line, delimiter)
-            buffer = buffer + bytes(len(buffer))
-        size = stream.readinto(memoryview(buffer)[filled:])  # type: ignore[attr-defined]
-        filled += size
-        if size and filled < len(buffer):
-            continue
-        cut = _end_of_rows(buffer, filled, delimiter) if size else filled
-        if not size and delimiter is not None:
-            _refuse_open_quotation(buffer, filled, name, line, delimiter)
+        found = stream.read(BLOCK_BYTES)
+        block = rest + found
+        cut = block.rfind(b"\n") + 1 if found else len(block)
         if cut:
-            _refuse_bad_bytes(buffer, cut, name, line)
-            yield memoryview(buffer)[:cut].toreadonly(), line
-            line += _lines(buffer, cut)
-            filled -= cut
-            buffer[:filled] = buffer[cut : cut + filled]
-        if not size:
+            _refuse_bad_bytes(block[:cut], name, line)
+            yield block[:cut], line
+            line += block.count(b"\n", 0, cut)
+        if not found:
             return
+        rest = block[cut:]
 
 
-def _first_bytes(stream: BinaryIO, name: str, buffer: bytearray) -> int:
-    """Put the first bytes into the buffer, without a mark that only says they are UTF-8."""
-    head = stream.read(3)
-    if head.startswith(_UTF16_MARKS):
-        raise TableError(f"{name} is text in UTF-16; save it as UTF-8.")
-    head = head.removeprefix(_UTF8_MARK)
-    buffer[: len(head)] = head
-    return len(head)
-
-
-def _lines(buffer: bytearray, end: int) -> int:
-    # Several times as fast as the method of bytes where lines are long.
-    return int(np.count_nonzero(np.frombuffer(buffer, dtype=np.uint8, count=end) == ord("\n")))
-
-
-def _refuse_bad_bytes(buffer: bytearray, end: int, name: str, line: int) -> None:
-    if buffer.find(b"\0", 0, end) >= 0:
-        raise TableError(f"{name} is a binary file, not a table of text.")
-    if np.frombuffer(buffer, dtype=np.uint8, count=end).max() < 128:
-        return
+def _refuse_bad_bytes(block: bytes, name: str, line: int) -> None:
+    refuse_other_text(block, name)
     try:
-        str(memoryview(buffer)[:end], "utf-8")
+        block.decode("utf-8")
     except UnicodeDecodeError as error:
-        line += buffer.count(b"\n", 0, error.start)
+        line += block.count(b"\n", 0, error.start)
         raise TableError(
             f"{name} has a byte in line {line} that is not UTF-8; save it as UTF-8."
         ) from None
 
 
-def _too_long(name: str, line: int, delimiter: str | None) -> TableError:
-    hint = "" if delimiter is None else "; is a quotation mark not closed?"
-    return TableError(
-        f"{name} has a row of more than {LONGEST_ROW >> 20} MB from line {line} on{hint or '.'}"
-    )
+class TwoPassReader:
+    """A file that is read once for its columns, known only at its end, and once for its rows.
 
+    A subclass gives ``kinds(target)``, which sets ``_names``, and ``tables(kinds, keep)``.
 
-def _refuse_open_quotation(
-    buffer: bytearray, end: int, name: str, line: int, delimiter: str
-) -> None:
-    """Refuse a table that ends between quotation marks, which would swallow its last rows."""
-    if buffer.find(b'"', 0, end) < 0:
-        return
-    text = np.frombuffer(buffer, dtype=np.uint8, count=end)
-    quotes = np.flatnonzero(text == ord('"'))
-    if _alternate(text, quotes, delimiter):
-        opened = int(quotes[-1]) if len(quotes) % 2 else None
-    else:
-        opened = _open_field(bytes(buffer[:end]), delimiter)
-    if opened is not None:
-        line += buffer.count(b"\n", 0, opened)
-        raise TableError(f"{name} has a quotation mark in line {line} that is not closed.")
+    Parameters
+    ----------
+    source : Source
+    """
 
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._names: list[str] | None = None
 
-def _end_of_rows(buffer: bytearray, end: int, delimiter: str | None) -> int:
-    """Length of the longest start of the text that holds whole rows; 0 if there is none."""
-    last = buffer.rfind(b"\n", 0, end) + 1
-    if delimiter is None or buffer.find(b'"', 0, end) < 0:
-        return last
-    text = np.frombuffer(buffer, dtype=np.uint8, count=end)
-    quotes = np.flatnonzero(text == ord('"'))
-    if not _alternate(text, quotes, delimiter):
-        return _end_by_fields(bytes(buffer[:end]), delimiter)
-    # Quotation marks open and close in turn: a row ends where an even number lies before.
-    while last and np.searchsorted(quotes, last) % 2:
-        opened = int(quotes[np.searchsorted(quotes, last) - 1])
-        last = buffer.rfind(b"\n", 0, opened) + 1
-    return last
+    def names(self) -> list[str]:
+        """Names of the columns, by all rows."""
+        if self._names is None:
+            self.kinds()
+        assert self._names is not None
+        return self._names
 
-
-def _alternate(text: np.ndarray, quotes: np.ndarray, delimiter: str) -> bool:
-    """Whether every second quotation mark opens a field or doubles the one before."""
-    opening = quotes[::2]
-    before = text[np.maximum(opening - 1, 0)]
-    marks = np.frombuffer(b'\r\n"' + delimiter.encode(), dtype=np.uint8)
-    return bool((np.isin(before, marks) | (opening == 0)).all())
-
-
-def _end_by_fields(text: bytes, delimiter: str) -> int:
-    """The same where quotation marks also stand inside fields that have none around them."""
-    end = 0
-    position = 0
-    for field in _quoted_fields(text, delimiter):
-        end = max(end, text.rfind(b"\n", position, field.start()) + 1)
-        position = field.end()
-    return max(end, text.rfind(b"\n", position) + 1)
-
-
-def _open_field(text: bytes, delimiter: str) -> int | None:
-    """Place of a quotation mark that opens a field without end."""
-    for field in _quoted_fields(text, delimiter):
-        if field.group(1) is None:
-            return field.start()
-    return None
-
-
-def _quoted_fields(text: bytes, delimiter: str) -> Iterator[re.Match[bytes]]:
-    """Fields between quotation marks; the first group is the closing one, if there is one."""
-    start = rb"(?:^|(?<=[\r\n" + re.escape(delimiter.encode()) + rb"]))"
-    return re.finditer(start + rb'"(?:[^"]|"")*+(?:(")|\Z)', text)
+    def kinds(self, target: str | None = None) -> dict[str, str]:
+        """Kind of every column, by all rows; what is missing in `target` is only an empty cell."""
+        raise NotImplementedError

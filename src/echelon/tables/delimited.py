@@ -1,22 +1,21 @@
-"""Comma- and tab-separated text, parsed block by block with pyarrow."""
+"""Comma- and tab-separated text, parsed in blocks by pyarrow's streaming reader."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
+from typing import Any, BinaryIO
 
-from . import cells
-from .blocks import text_blocks
-from .faults import TableError, columns_phrase, listed
+from . import blocks, cells
+from .faults import Argument, TableError, columns_phrase, listed
 from .formats import delimiter_name, likely_delimiter
-from .kinds import column_of_text, joined_kind, kind_of_labels, kind_of_text
-from .numbers import number_table
-from .sources import Source
+from .kinds import column_of_text, kind_of_labels, kind_with
+from .sources import FIRST_BYTES, Source
 
+LONGEST_ROW = 1 << 28
 _LONGEST_HEADER = 1 << 22
 _SVMLIGHT_LINE = re.compile(r"\S+( qid:\d+)?( \d+:\S+)+\s*(#.*)?$")
 
@@ -35,22 +34,34 @@ class DelimitedReader:
         self.source = source
         self.delimiter = delimiter
         self._names: list[str] | None = None
+        self._header_bytes = 0
+
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        if self._names is None:
+            self._names = self._header()
+        return self._names
 
     def kinds(self, target: str | None = None) -> dict[str, str]:
         """Kind of every column, by all its cells."""
         self.source.keep()
-        kinds: dict[str, str] = {}
-        for names, block, line in self._blocks():
-            table = self._guessed(names, block, line, target)
-            for name, column in zip(names, table.columns, strict=True):
-                kind = _kind(column, name == target)
-                kinds[name] = joined_kind(kinds[name], kind) if name in kinds else kind
-        if not kinds:
+        kinds = dict.fromkeys(self.names(), "empty")
+        rows = 0
+        for batch in self._batches({}, None):
+            for name, column in zip(kinds, batch.columns, strict=True):
+                if name == target:
+                    kinds[name] = kind_with(kinds[name], column, rows > 0, kind_of_labels)
+                else:
+                    kinds[name] = kind_with(kinds[name], column, rows > 0)
+            rows += batch.num_rows
+        if not rows:
             raise TableError(f"{self.source.name} has a header and no rows.")
         return kinds
 
-    def tables(self, kinds: Mapping[str, str], keep: Any = None) -> Iterator[Any]:
-        """The table in parts, of pyarrow or `NumberTable`; columns without a kind stay text.
+    def tables(
+        self, kinds: Mapping[str, str], keep: Collection[str] | None = None
+    ) -> Iterator[Any]:
+        """The table in parts; columns without a kind stay text.
 
         Parameters
         ----------
@@ -58,52 +69,113 @@ class DelimitedReader:
         keep : collection of str, optional
             Columns to read; all by default.
         """
+        wanted = [name for name in self.names() if keep is None or name in keep]
+        types = {name: _fast_type(kinds.get(name, "text")) for name in wanted}
         row = 0
-        for names, block, line in self._blocks():
-            wanted = [name for name in names if keep is None or name in keep]
-            table = None
-            if wanted and all(kinds.get(name) == "number" for name in wanted):
-                table = number_table(block, self.delimiter, names, wanted)
-            if table is None:
-                table = self._parsed(names, wanted, block, line, kinds, row)
-            row += table.num_rows
-            yield table
+        if self.source.can_be_reopened:
+            try:
+                for batch in self._batches(types, wanted):
+                    yield self._converted(batch, kinds, row)
+                    row += batch.num_rows
+                return
+            except _CellError:
+                # Some cell is written in a way that takes a closer look; go on from here.
+                pass
+        for batch in self._batches({}, wanted, row):
+            yield self._converted(batch, kinds, row)
+            row += batch.num_rows
 
-    def names(self) -> list[str]:
-        """Names of the columns, for a source that can be read again."""
-        if self._names is None:
-            self.source.keep()
-            with closing(self._blocks()) as blocks:
-                next(blocks, None)
-        assert self._names is not None
-        return self._names
+    def _converted(self, batch: Any, kinds: Mapping[str, str], row: int) -> Any:
+        """A batch with its columns of text as what they stand for."""
+        import pyarrow as pa
 
-    def _blocks(self) -> Generator[tuple[list[str], memoryview, int], None, None]:
-        """Names, rows and number of the first line, block by block."""
-        names: list[str] | None = None
+        names = batch.schema.names
+        columns = [
+            column_of_text(column, kinds.get(name, "text"), self.source.name, name, row)
+            if pa.types.is_string(column.type)
+            else column
+            for name, column in zip(names, batch.columns, strict=True)
+        ]
+        return pa.table(columns, names=names)
+
+    def _batches(
+        self, types: Mapping[str, Any], wanted: list[str] | None, row: int = 0
+    ) -> Iterator[Any]:
+        """Batches from some row on, with columns of text but for those of some type."""
+        size = blocks.BLOCK_BYTES
+        while True:
+            passed = 0
+            try:
+                for batch in self._blocks(types, wanted, size):
+                    part = batch.slice(max(row - passed, 0))
+                    passed += batch.num_rows
+                    if part.num_rows:
+                        yield part
+                        row = passed
+                return
+            except _LongRowError as fault:
+                size *= 2
+                if size > LONGEST_ROW or not self.source.can_be_reopened:
+                    raise fault.error from None
+
+    def _blocks(
+        self, types: Mapping[str, Any], wanted: list[str] | None, size: int
+    ) -> Iterator[Any]:
+        """A batch for each block of text."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        names, end = self.names(), _End(len(self.names()), self.delimiter)
         with self.source.open() as stream:
-            for block, line in text_blocks(stream, self.source.name, self.delimiter):
-                if names is None:
-                    names, length = self._header(bytes(block[:_LONGEST_HEADER]))
-                    line += bytes(block[:length]).count(b"\n")
-                    block = block[length:]
-                if block:
-                    yield names, block, line
-        if names is None:
-            raise TableError(f"{self.source.name} is empty.")
+            stream.read(self._header_bytes)
+            try:
+                yield from arrow_csv.open_csv(
+                    _Ended(stream, end.line),
+                    read_options=arrow_csv.ReadOptions(column_names=names, block_size=size),
+                    parse_options=arrow_csv.ParseOptions(
+                        delimiter=self.delimiter,
+                        newlines_in_values=True,
+                        ignore_empty_lines=len(names) > 1,
+                        invalid_row_handler=end.look_at,
+                    ),
+                    convert_options=arrow_csv.ConvertOptions(
+                        column_types={name: types.get(name, pa.string()) for name in names},
+                        include_columns=wanted,
+                        null_values=list(cells.MISSING_MARKS),
+                        true_values=cells.TRUE_WORDS,
+                        false_values=cells.FALSE_WORDS,
+                    ),
+                )
+            except pa.ArrowInvalid as error:
+                if types and "conversion error" in str(error):
+                    raise _CellError from None
+                fault = self._fault(error, end)
+                raise _LongRowError(fault) if "straddl" in str(error) else fault from None
+        if not end.seen:
+            raise self._fault(None, end)
 
-    def _header(self, block: bytes) -> tuple[list[str], int]:
-        """Names in the header, and how many bytes it takes with blank lines before it."""
-        lead = len(block) - len(block.lstrip(b"\r\n"))
-        start = block[lead:].decode("utf-8", "ignore")
-        text = io.StringIO(start, newline="")
-        raw = next(csv.reader(text, delimiter=self.delimiter), [])
+    def _header(self) -> list[str]:
+        """Names in the header, which may have blank lines before it."""
+        raw, length = self._first_row(self.source.head())
+        if length is None:
+            raw, length = self._first_row(self.source.head(_LONGEST_HEADER))
         names = [cell.strip() or f"column {place + 1}" for place, cell in enumerate(raw)]
+        self._refuse_header(names)
+        self._header_bytes = length or 0
+        return names
+
+    def _first_row(self, head: bytes) -> tuple[list[str], int | None]:
+        """Cells of the first row, and how many bytes it takes, None if it may go on."""
+        blocks.refuse_other_text(head, self.source.name)
+        text = head.decode("utf-8", "surrogateescape")
+        lead = len(text) - len(text.lstrip("\ufeff\r\n"))
+        lines = io.StringIO(text[lead:], newline="")
+        raw = next(csv.reader(lines, delimiter=self.delimiter), [])
+        end = lead + lines.tell()
         if not any(cell.strip() for cell in raw):
             raise TableError(f"{self.source.name} is empty.")
-        self._refuse_header(names)
-        self._names = names
-        return names, lead + len(start[: text.tell()].encode())
+        length = len(text[:end].encode("utf-8", "surrogateescape"))
+        return raw, length if end < len(text) or len(head) < FIRST_BYTES else None
 
     def _refuse_header(self, names: list[str]) -> None:
         where = self.source.name
@@ -115,87 +187,135 @@ class DelimitedReader:
                 f"{where} begins with numbers, {listed(map(repr, names), 3)}, where names of "
                 "columns are expected."
             )
-        if len(names) == 1 and _SVMLIGHT_LINE.match(names[0]):
-            raise TableError(f"{where} looks like an svmlight file; give --format svmlight.")
-        if len(names) == 1:
-            likely = likely_delimiter(names[0], self.delimiter)
-            if likely is not None:
-                raise TableError(
-                    f"{where} has one column only, {names[0]!r}; it looks separated by "
-                    f"{delimiter_name(likely)}, so give --delimiter {delimiter_name(likely)}."
-                )
+        if len(names) > 1:
+            return
+        if _SVMLIGHT_LINE.match(names[0]):
+            advice = Argument("format", "svmlight")
+            raise TableError(f"{where} looks like an svmlight file; give ", advice, ".")
+        likely = likely_delimiter(names[0], self.delimiter)
+        if likely is not None:
+            raise TableError(
+                f"{where} has one column only, {names[0]!r}; it looks separated by "
+                f"{delimiter_name(likely)}, so give ",
+                Argument("delimiter", "tab" if likely == "\t" else likely),
+                ".",
+            )
 
-    def _guessed(self, names: list[str], block: memoryview, line: int, target: str | None) -> Any:
-        import pyarrow as pa
+    def _fault(self, error: Exception | None, end: _End) -> TableError:
+        """What is wrong with the text: pyarrow does not say in which line."""
+        where, width = self.source.name, len(self.names())
+        if self.source.can_be_reopened:
+            with self.source.open() as stream:
+                fault = _fault_of_rows(stream, where, width, self.delimiter)
+            if fault is not None:
+                return fault
+        if end.odd_row is not None:
+            found, text = end.odd_row
+            return TableError(
+                f"{where} has {found} cells in a row that begins with {text[:40]!r}, where the "
+                f"header has {width}."
+            )
+        if error is None:
+            return TableError(f"{where} has a quotation mark that is not closed.")
+        if "UTF8" in str(error):
+            return TableError(f"{where} has a byte that is not UTF-8; save it as UTF-8.")
+        if "straddl" in str(error):
+            return TableError(f"{where} has a very long row; is a quotation mark not closed?")
+        return TableError(f"{where} cannot be read as a table: {str(error).splitlines()[0]}.")
 
-        types = {target: pa.string()} if target in names else {}
-        return self._read(names, block, line, _conversion(types))
 
-    def _parsed(
-        self,
-        names: list[str],
-        wanted: list[str],
-        block: memoryview,
-        line: int,
-        kinds: Mapping[str, str],
-        row: int,
-    ) -> Any:
-        import pyarrow as pa
+class _CellError(Exception):
+    """A cell that pyarrow does not convert by itself."""
 
-        types = {name: _fast_type(kinds.get(name, "text")) for name in names}
-        conversion = _conversion(types, include_columns=wanted)
-        try:
-            table = self._read_fast(names, block, conversion)
-        except pa.ArrowInvalid:
-            texts = _conversion(dict.fromkeys(names, pa.string()), include_columns=wanted)
-            table = self._read(names, block, line, texts)
-        columns = [
-            column_of_text(column, kinds.get(name, "text"), self.source.name, name, row)
-            if pa.types.is_string(column.type)
-            else column
-            for name, column in zip(wanted, table.columns, strict=True)
-        ]
-        return pa.table(columns, names=wanted)
 
-    def _read(self, names: list[str], block: memoryview, line: int, conversion: Any) -> Any:
-        import pyarrow as pa
+class _LongRowError(Exception):
+    """A row that is longer than a block."""
 
-        try:
-            return self._read_fast(names, block, conversion)
-        except pa.ArrowInvalid as error:
-            raise self._ragged(names, block, line, error) from None
+    def __init__(self, error: TableError) -> None:
+        self.error = error
 
-    def _read_fast(self, names: list[str], block: memoryview, conversion: Any) -> Any:
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
 
-        return arrow_csv.read_csv(
-            pa.BufferReader(pa.py_buffer(block)),
-            read_options=arrow_csv.ReadOptions(column_names=names, block_size=len(block) + 1),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=self.delimiter,
-                newlines_in_values=True,
-                ignore_empty_lines=len(names) > 1,
-            ),
-            convert_options=conversion,
-        )
+class _End:
+    """A line after the last one, with a cell too many: without it, a quotation is still open.
 
-    def _ragged(
-        self, names: list[str], block: memoryview, line: int, error: Exception
-    ) -> TableError:
-        """The error for the first row whose number of cells is not that of the header."""
-        text = io.StringIO(str(block, "utf-8"), newline="")
-        rows = csv.reader(text, delimiter=self.delimiter)
-        before = 0
-        for cells_found in rows:
-            if cells_found and len(cells_found) != len(names):
-                return TableError(
-                    f"{self.source.name} has {len(cells_found)} cells in line {line + before}, "
-                    f"where the header has {len(names)}."
-                )
+    Parameters
+    ----------
+    width : int
+        Number of columns.
+    delimiter : str
+    """
+
+    text = "end of the table"
+
+    def __init__(self, width: int, delimiter: str) -> None:
+        self.cells = [self.text, *[""] * width]
+        self.line = f"{delimiter.join(self.cells)}\n".encode()
+        self.seen = False
+        self.odd_row: tuple[int, str] | None = None
+
+    def look_at(self, row: Any) -> str:
+        """Pass over this line, and keep a row with too many or too few cells for the error."""
+        if f"{row.text}\n".encode() == self.line:
+            self.seen = True
+            return "skip"
+        self.odd_row = (row.actual_columns, row.text)
+        return "error"
+
+
+class _Ended(io.RawIOBase):
+    """A stream with one more line at its end."""
+
+    def __init__(self, stream: BinaryIO, line: bytes) -> None:
+        self._stream = stream
+        self._line: bytes | None = line
+        self._last = b"\n"
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        found = self._stream.read(size)
+        if found:
+            self._last = found[-1:]
+            return found
+        if self._line is None:
+            return b""
+        line, self._line = self._line, None
+        return line if self._last in (b"\n", b"\r") else b"\n" + line
+
+
+def _fault_of_rows(stream: BinaryIO, where: str, width: int, delimiter: str) -> TableError | None:
+    """The error for the first row with too many or too few cells, or with an open quotation."""
+    lines = (
+        line
+        for block, _ in blocks.line_blocks(stream, where)
+        for line in io.StringIO(block.decode("utf-8"), newline="")
+    )
+    end = _End(width, delimiter)
+    limit = csv.field_size_limit(LONGEST_ROW)
+    before, rows = 0, csv.reader(chain(lines, ["\n", end.line.decode()]), delimiter=delimiter)
+    try:
+        for found in rows:
+            if found and (len(found) != width or end.text in found[-1]):
+                break
             before = rows.line_num
-        reason = str(error).splitlines()[0]
-        return TableError(f"{self.source.name} cannot be read as a table: {reason}.")
+    except csv.Error:
+        return TableError(
+            f"{where} has a row of more than {LONGEST_ROW >> 20} MB from line {before + 1} "
+            "on; is a quotation mark not closed?"
+        )
+    finally:
+        csv.field_size_limit(limit)
+    if found == end.cells:
+        return None
+    if any(end.text in cell for cell in found):
+        return TableError(
+            f"{where} has a quotation mark that is not closed in the row that begins in line "
+            f"{before + 1}."
+        )
+    return TableError(
+        f"{where} has {len(found)} cells in line {before + 1}, where the header has {width}."
+    )
 
 
 def _all_numbers(names: list[str]) -> bool:
@@ -206,42 +326,9 @@ def _all_numbers(names: list[str]) -> bool:
         return False
 
 
-def _conversion(types: Mapping[str, Any], **options: Any) -> Any:
-    from pyarrow import csv as arrow_csv
-
-    return arrow_csv.ConvertOptions(
-        column_types=types,
-        null_values=list(cells.MISSING_MARKS),
-        true_values=cells.TRUE_WORDS,
-        false_values=cells.FALSE_WORDS,
-        **options,
-    )
-
-
 def _fast_type(kind: str) -> Any:
     """Type that pyarrow parses a kind as; dates and text pass through text."""
     import pyarrow as pa
 
     types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
     return types.get(kind, pa.string())
-
-
-def _kind(column: Any, is_target: bool) -> str:
-    import pyarrow.types as pt
-
-    if is_target:
-        return kind_of_labels(column)
-    if column.null_count and pt.is_integer(column.type):
-        return "number"
-    known = (
-        (pt.is_null, "empty"),
-        (pt.is_integer, "integer"),
-        (pt.is_floating, "number"),
-        (pt.is_boolean, "boolean"),
-        (pt.is_date, "date"),
-        (pt.is_timestamp, "date"),
-    )
-    for matches, kind in known:
-        if matches(column.type):
-            return kind
-    return kind_of_text(column) if pt.is_string(column.type) else "text"

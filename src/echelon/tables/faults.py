@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 
+@dataclass(frozen=True)
+class Argument:
+    """An argument that a message names, with the value to give for it if there is one.
+
+    Examples
+    --------
+    >>> str(Argument("drop", ["id"])), str(Argument("order"))
+    ("drop=['id']", '`order`')
+    """
+
+    name: str
+    value: object = None
+
+    def __str__(self) -> str:
+        return f"`{self.name}`" if self.value is None else f"{self.name}={self.value!r}"
+
+
 class TableError(ValueError):
-    """A table that cannot be used; the text is one whole sentence for the user."""
+    """A table that cannot be used; the text is one whole sentence for the user.
+
+    Parameters
+    ----------
+    *parts : str or Argument
+        The sentence; arguments are named as in Python, unless `worded` writes them otherwise.
+
+    Examples
+    --------
+    >>> error = TableError("Leave it out with ", Argument("drop", ["id"]), ".")
+    >>> str(error)
+    "Leave it out with drop=['id']."
+    >>> error.worded(lambda argument: f"--{argument.name}")
+    'Leave it out with --drop.'
+    """
+
+    def __init__(self, *parts: str | Argument) -> None:
+        super().__init__("".join(map(str, parts)))
+        self.parts = parts
+
+    def worded(self, write: Callable[[Argument], str]) -> str:
+        """The sentence with arguments as another interface than Python writes them."""
+        return "".join(write(p) if isinstance(p, Argument) else p for p in self.parts)
 
 
 def opening(where: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .faults import TableError, listed
+from .faults import Argument, TableError, listed
 
 FORMATS = ("csv", "tsv", "parquet", "arrow", "jsonl", "svmlight")
 TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight")
@@ -84,8 +84,9 @@ def refuse_other_content(name: str, format: str, head: bytes) -> None:
     found = sniffed_format(head)
     if format in TEXT_FORMATS and found in ("parquet", "arrow"):
         raise TableError(
-            f"{name} is a binary file of format {found}, not {format}; name it .{found} or give "
-            f"--format {found}."
+            f"{name} is a binary file of format {found}, not {format}; name it .{found} or give ",
+            Argument("format", found),
+            ".",
         )
 
 

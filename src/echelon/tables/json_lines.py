@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from . import cells
-from .blocks import text_blocks
+from .blocks import TwoPassReader, line_blocks
 from .faults import TableError
 from .kinds import column_of_text, joined_kind
-from .two_passes import TwoPassReader
 
 
 class _Digits(str):
@@ -65,10 +64,9 @@ class JsonLinesReader(TwoPassReader):
 
     def _blocks(self) -> Iterator[tuple[bytes, int]]:
         with self.source.open() as stream:
-            for block, line in text_blocks(stream, self.source.name, None):
-                text = bytes(block)
-                if text.strip():
-                    yield text, line
+            for block, line in line_blocks(stream, self.source.name):
+                if block.strip():
+                    yield block, line
 
     def _kinds_in(self, block: bytes, line: int, target: str | None) -> dict[str, str]:
         import pyarrow as pa

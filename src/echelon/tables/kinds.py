@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from . import cells
@@ -48,6 +49,19 @@ def kind_of_text(text: Any) -> str:
         if cells.accepts(convert, plain):
             return kind
     return "text"
+
+
+def kind_with(
+    known: str, text: Any, begun: bool, kind_of: Callable[[Any], str] = kind_of_text
+) -> str:
+    """Kind of a column of which some cells are known to be of a kind, with more of its cells."""
+    if known == "text":
+        return known
+    if kind_of is kind_of_text and known in ("number", "boolean", "date"):
+        convert = cells.words_of_truth if known == "boolean" else _CONVERTERS[known]
+        if cells.accepts(convert, text):
+            return known
+    return joined_kind(known, kind_of(text)) if begun else kind_of(text)
 
 
 def kind_of_labels(text: Any) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .faults import TableError, columns_phrase, inside, no_such_column, opening
+from .faults import Argument, TableError, columns_phrase, inside, no_such_column, opening
 from .identifiers import identifier_reason
 from .labels import absent_levels, ordered_labels
 from .lookalikes import notes_on_texts, refuse_written_numbers
@@ -138,11 +138,13 @@ def labelled_table(
         raise TableError(f"The target {target!r} cannot be left out.")
     if not len(frame):
         raise TableError(f"{where} has no rows.")
-    frame, notes = _labelled_rows(frame, target, drop_unlabelled, where)
+    frame, notes = labelled_rows(frame, target, drop_unlabelled, where)
     y, classes = ordered_labels(frame[target], order, target)
     if order is not None:
         notes += absent_levels(y, classes)
-    inputs, more = _inputs(frame.drop(columns=[target, *drop]), keep, where, target)
+    inputs, more = model_inputs(
+        frame.drop(columns=[target, *drop]), keep, where, f"besides the target {target!r}"
+    )
     schema = Schema.of(inputs)
     X = schema.apply(inputs, source)
     notes += [*more, *notes_on_texts(schema, len(X))]
@@ -158,9 +160,10 @@ def _refuse_names(where: str, names: list[str], drop: Sequence[str], keep: Colle
             raise no_such_column(where, name, names)
 
 
-def _labelled_rows(
+def labelled_rows(
     frame: pd.DataFrame, target: str, drop_unlabelled: bool, where: str
 ) -> tuple[pd.DataFrame, list[str]]:
+    """Rows with a label, and a note on the others."""
     missing = frame[target].isna()
     count = int(missing.sum())
     if not count:
@@ -171,7 +174,9 @@ def _labelled_rows(
     if not drop_unlabelled:
         raise TableError(
             f"The target {target!r} of {inside(where)} has {rows} without a label; leave such rows "
-            "out with --drop-unlabelled."
+            "out with ",
+            Argument("drop_unlabelled", True),
+            ".",
         )
     frame = frame[~missing].reset_index(drop=True)
     labels = frame[target]
@@ -181,17 +186,20 @@ def _labelled_rows(
     return frame, [f"{rows} without a label left out."]
 
 
-def _inputs(
-    frame: pd.DataFrame, keep: Collection[str], where: str, target: str
+def model_inputs(
+    frame: pd.DataFrame, keep: Collection[str], where: str, purpose: str
 ) -> tuple[pd.DataFrame, list[str]]:
+    """Columns without those that only name rows, and notes on these."""
+    where = opening(where)
     if not frame.shape[1]:
-        raise TableError(f"{where} has no column besides the target {target!r}.")
+        raise TableError(f"{where} has no column {purpose}.")
     empty = [str(name) for name in frame.columns if frame[name].isna().all()]
     if empty:
-        flags = " ".join(f"--drop {name!r}" if " " in name else f"--drop {name}" for name in empty)
         them = "it" if len(empty) == 1 else "them"
         raise TableError(
-            f"{where} has no value in {columns_phrase(empty)}; leave {them} out with {flags}."
+            f"{where} has no value in {columns_phrase(empty)}; leave {them} out with ",
+            Argument("drop", empty),
+            ".",
         )
     schema = Schema.of(frame)
     refuse_written_numbers(schema, where)

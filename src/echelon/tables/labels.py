@@ -9,7 +9,7 @@ import numpy as np
 
 from echelon.ordinal.labels import read_scale
 
-from .faults import TableError, listed
+from .faults import Argument, TableError, listed
 
 MOST_CLASSES = 1_000
 
@@ -69,7 +69,9 @@ def ordered_labels(labels: Any, order: str | None, name: str) -> tuple[Any, list
     if labels.dtype.kind not in "biuf":
         raise TableError(
             f"The target {name!r} has text labels: {listed(sorted(map(str, found)))}; give their "
-            'order from lowest to highest with --order "lowest<…<highest".'
+            "order from lowest to highest with ",
+            Argument("order", "lowest<…<highest"),
+            ".",
         )
     return _in_numeric_order(labels.to_numpy(), found, name)
 
@@ -80,7 +82,7 @@ def absent_levels(labels: Any, classes: Sequence[Any]) -> list[str]:
     Examples
     --------
     >>> absent_levels(["poor", "good"], ["poor", "good", "superb"])
-    ["No row has the label 'superb' that --order names."]
+    ["No row has the label 'superb' that the order names."]
     """
     present = {str(label) for label in set(np.asarray(labels, dtype=object).tolist())}
     numbers = {_number(label) for label in present} - {None}
@@ -92,7 +94,7 @@ def absent_levels(labels: Any, classes: Sequence[Any]) -> list[str]:
     if not absent:
         return []
     word = "label" if len(absent) == 1 else "labels"
-    return [f"No row has the {word} {listed(absent)} that --order names."]
+    return [f"No row has the {word} {listed(absent)} that the order names."]
 
 
 def _in_stated_order(
@@ -106,8 +108,9 @@ def _in_stated_order(
         absent = [label for label in classes if label not in set(found)]
         more = f"; and it names labels that no row has: {listed(absent)}" if absent else ""
         raise TableError(
-            f"The target {name!r} has labels that --order does not name: "
-            f"{listed_labels(unknown)}{more}{_spelling_hint(unknown, classes)}."
+            f"The target {name!r} has labels that ",
+            Argument("order"),
+            f" does not name: {listed_labels(unknown)}{more}{_spelling_hint(unknown, classes)}.",
         )
     if hasattr(labels.dtype, "categories"):
         labels = labels.astype(labels.dtype.categories.dtype)
@@ -126,7 +129,9 @@ def _in_numeric_order(values: np.ndarray, found: list[Any], name: str) -> tuple[
     except ValueError:
         raise TableError(
             f"The target {name!r} looks continuous: {len(found)} distinct fractional values in "
-            f"{len(values)} rows; cut it into ordered classes, or list them with --order."
+            f"{len(values)} rows; cut it into ordered classes, or list them with ",
+            Argument("order"),
+            ".",
         ) from None
     return values, scale.classes.tolist()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .faults import TableError, columns_phrase, inside
+from .faults import Argument, TableError, columns_phrase, inside
 from .schema import Column, Schema
 
 # A few texts such as 1,2 or 10% may be codes or categories.
@@ -47,7 +47,9 @@ def refuse_written_numbers(schema: Schema, where: str) -> None:
     more = f"; look at {columns_phrase(others)} too" if others else ""
     raise TableError(
         f"Column {first!r} of {inside(where)} holds numbers with {faults[first]}, or leave it out "
-        f"with --drop{more}."
+        "with ",
+        Argument("drop", [first]),
+        f"{more}.",
     )
 
 
@@ -100,7 +102,7 @@ def notes_on_texts(schema: Schema, rows: int) -> list[str]:
         elif _is_free_text(column, rows):
             notes.append(
                 f"Column {column.name!r} has {len(levels):,} different texts in {rows:,} rows, of "
-                "which models learn next to nothing; --drop leaves it out."
+                "which models learn next to nothing; it may be better left out."
             )
     return notes
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,7 +116,7 @@ def read_chunks(
             kinds = _stated(schema)
         wanted = None if keep is None else {*keep, *(schema.names if schema else ())}
         start = 0
-        for frame in _ahead(_frames(reader, kinds, wanted)):
+        for frame in _frames(reader, kinds, wanted):
             if schema is not None and not start and not set(schema.names) <= set(frame.columns):
                 # What a missing column may be called instead is among all names of the file.
                 schema.refuse_missing(reader.names(), opened.name)
@@ -177,15 +176,3 @@ def _frames(
     for table in reader.tables(kinds, keep):
         if table.num_rows:
             yield table.to_pandas(types_mapper=dtypes.get)
-
-
-def _ahead(parts: Generator[pd.DataFrame, None, None]) -> Iterator[pd.DataFrame]:
-    """The same parts, each parsed by another thread while the one before is in use."""
-    try:
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            pending = pool.submit(next, parts, None)
-            while (part := pending.result()) is not None:
-                pending = pool.submit(next, parts, None)
-                yield part
-    finally:
-        parts.close()

@@ -1,18 +1,19 @@
-"""Rows as text, column by column: the joined cells of a part are the bytes of the file."""
+"""Rows as text: the joined cells of a part are the bytes of the file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from .._native._table_text import place_cells, write_shares
+from .._utils.types import Vector
 from .faults import TableError
 
-_LONGEST_SHARE = 16
+_DIGITS = 6
+# Powers of ten up to this one are doubles, so that one rounded division gives the shortest text.
+_MOST_POWER = 22
 
 
 def delimited_rows(batch: Any, delimiter: str, shares: Collection[str] = ()) -> memoryview:
@@ -20,12 +21,12 @@ def delimited_rows(batch: Any, delimiter: str, shares: Collection[str] = ()) -> 
 
     `shares` are columns of numbers from 0 to 1, which get six significant digits.
     """
-    leads = [b"", *[delimiter.encode()] * (batch.num_columns - 1)]
-    columns = [
-        (name in shares and _short_cells(column)) or _Cells.of(_cells(column, delimiter))
-        for name, column in zip(batch.schema.names, batch.columns, strict=True)
-    ]
-    return _joined(columns, leads, b"\n")
+    parts: list[Any] = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        cells = _short_cells(column) if name in shares else None
+        parts += [delimiter] if parts else []
+        parts.append(_cells(column, delimiter) if cells is None else cells)
+    return _joined([*parts, "\n"], missing="")
 
 
 def delimited_header(names: list[str], delimiter: str) -> bytes:
@@ -38,56 +39,46 @@ def delimited_header(names: list[str], delimiter: str) -> bytes:
 
 def json_rows(batch: Any, shares: Collection[str] = ()) -> memoryview:
     """Rows of a pyarrow batch as JSON objects, one on a line; `shares` as for `delimited_rows`."""
-    leads, columns = [], []
+    parts: list[Any] = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        leads.append(f"{',' if leads else '{'}{json.dumps(name, ensure_ascii=False)}:".encode())
-        short = name in shares and _short_cells(column)
-        columns.append(short or _Cells.of(_json_values(name, column)))
-    return _joined(columns, leads, b"}\n")
+        cells = _short_cells(column) if name in shares else None
+        parts.append(f"{',' if parts else '{'}{json.dumps(name, ensure_ascii=False)}:")
+        parts.append(_json_values(name, column) if cells is None else cells)
+    return _joined([*parts, "}\n"], missing="null")
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Texts one after another, and where each begins."""
+def _joined(parts: list[Any], missing: str) -> memoryview:
+    """The bytes of rows, from columns of cells and what stands between them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    offsets: np.ndarray
-    text: np.ndarray
-
-    @classmethod
-    def of(cls, texts: Any) -> _Cells:
-        import pyarrow.compute as pc
-
-        if texts.null_count:
-            texts = pc.fill_null(texts, "")
-        _, offsets, data = texts.buffers()
-        ends = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
-        return cls(ends, np.frombuffer(data or b"", dtype=np.uint8))
+    rows = pc.binary_join_element_wise(
+        *parts, "", null_handling="replace", null_replacement=missing
+    )
+    _, offsets, text = rows.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int32)
+    first, last = int(ends[rows.offset]), int(ends[rows.offset + len(rows)])
+    return memoryview(pa.py_buffer(b"") if text is None else text)[first:last]
 
 
-def _short_cells(column: Any) -> _Cells | None:
+def _short_cells(column: Any) -> Any:
     """Numbers from 0 to 1 with six significant digits; None for a column of anything else."""
+    import pyarrow as pa
+
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype != np.float64 or not ((values >= 0.0) & (values <= 1.0)).all():
         return None
-    offsets = np.empty(len(values) + 1, dtype=np.int32)
-    text = np.empty(_LONGEST_SHARE * len(values), dtype=np.uint8)
-    write_shares(np.ascontiguousarray(values), offsets, text)
-    return _Cells(offsets, text)
+    return pa.array(_rounded(values)).cast(pa.string())
 
 
-def _joined(columns: Sequence[_Cells], leads: Sequence[bytes], end: bytes) -> memoryview:
-    """The bytes of rows: before each cell its lead, and the end after the last."""
-    n = len(columns[0].offsets) - 1
-    widths = np.full(n, sum(map(len, leads)) + len(end), dtype=np.intp)
-    for cells in columns:
-        widths += np.diff(cells.offsets)
-    ends = np.cumsum(widths)
-    places = ends - widths
-    rows = np.empty(int(ends[-1]) if n else 0, dtype=np.uint8)
-    for cells, lead in zip(columns, leads, strict=True):
-        place_cells(lead, cells.offsets, cells.text, places, rows)
-    place_cells(end, np.zeros(n + 1, dtype=np.int32), np.zeros(0, dtype=np.uint8), places, rows)
-    return memoryview(rows)
+def _rounded(values: Vector) -> Vector:
+    with np.errstate(divide="ignore"):
+        powers = (_DIGITS - 1) - np.floor(np.log10(values))
+    tiny = powers > _MOST_POWER
+    scale = 10.0 ** np.where(tiny, 0.0, powers)
+    rounded = np.asarray(np.floor(values * scale + 0.5) / scale)
+    rounded[tiny] = [float(f"{value:.{_DIGITS}g}") for value in values[tiny]]
+    return rounded
 
 
 def _cells(column: Any, delimiter: str) -> Any:
@@ -122,19 +113,13 @@ def _quoted(column: Any, delimiter: str) -> Any:
 
 
 def _json_values(name: str, column: Any) -> Any:
-    import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as pt
 
-    if pt.is_floating(column.type):
-        if pc.any(pc.is_inf(column), min_count=0).as_py():
-            raise TableError(f"Column {name!r} has an infinite number, which JSON cannot hold.")
-        texts = column.cast(pa.string())
-    elif pt.is_integer(column.type) or pt.is_boolean(column.type):
-        texts = column.cast(pa.string())
-    else:
-        texts = _json_texts(_texts(column))
-    return pc.fill_null(texts, "null")
+    if pt.is_floating(column.type) and pc.any(pc.is_inf(column), min_count=0).as_py():
+        raise TableError(f"Column {name!r} has an infinite number, which JSON cannot hold.")
+    plain = pt.is_floating(column.type) or pt.is_integer(column.type) or pt.is_boolean(column.type)
+    return _texts(column) if plain else _json_texts(_texts(column))
 
 
 def _json_texts(column: Any) -> Any:

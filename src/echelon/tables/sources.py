@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from .faults import TableError
 from .formats import GZIP_MAGIC, checked_format, named_format, refuse_other_content, sniffed_format
 
-_HEAD = 1 << 16
+FIRST_BYTES = 1 << 16
 
 
 class Source:
@@ -48,7 +48,7 @@ class Source:
 
     def keep(self) -> None:
         """Make sure that the bytes can be read more than once."""
-        if not self._passes_by or self._kept is not None:
+        if self.can_be_reopened:
             return
         kept = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the source)
         shutil.copyfileobj(self._begin(), kept)
@@ -65,14 +65,22 @@ class Source:
                 if raw is not self._kept:
                     raw.close()
 
-    def head(self) -> bytes:
-        """The first bytes, decompressed; reading starts before them."""
-        if self._passes_by and self._kept is None:
+    @property
+    def can_be_reopened(self) -> bool:
+        """Whether the bytes can be read again from the start."""
+        return not self._passes_by or self._kept is not None
+
+    def head(self, size: int = FIRST_BYTES) -> bytes:
+        """The first bytes, decompressed; reading starts before them.
+
+        Fewer than asked for where the bytes cannot be read again.
+        """
+        if not self.can_be_reopened:
             raw = self._begin()
             with _one_sentence(self.name):
-                return _decompressed_head(raw.peek(_HEAD))
+                return _decompressed_head(raw.peek(FIRST_BYTES))
         with self.open() as stream:
-            return stream.read(_HEAD)
+            return stream.read(size)
 
     def format(self, stated: str | None) -> str:
         """The format of the table: as stated, as named, or as its first bytes show."""
@@ -117,8 +125,8 @@ class _Rejoined(io.RawIOBase):
     @classmethod
     def beginning(cls, raw: Any) -> io.BufferedReader:
         # A pipe gives few bytes at a time; formats are told apart by more than that.
-        head = raw.read(_HEAD)
-        return io.BufferedReader(cls(head, raw), buffer_size=_HEAD)
+        head = raw.read(FIRST_BYTES)
+        return io.BufferedReader(cls(head, raw), buffer_size=FIRST_BYTES)
 
     def readable(self) -> bool:
         return True
@@ -153,7 +161,7 @@ def _decompressed_head(head: bytes) -> bytes:
     if not head.startswith(GZIP_MAGIC):
         return head
     unzip = zlib.decompressobj(wbits=31)
-    plain = unzip.decompress(head, _HEAD)
+    plain = unzip.decompress(head, FIRST_BYTES)
     if not plain and not unzip.eof:
         raise EOFError
     return plain

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import text_blocks
+from .blocks import TwoPassReader, line_blocks
 from .faults import TableError
-from .two_passes import TwoPassReader
 
 LABEL = "label"
 QUERY = "qid"
@@ -72,13 +71,13 @@ class SvmlightReader(TwoPassReader):
         from sklearn.datasets import load_svmlight_file
 
         with self.source.open() as stream:
-            for block, line in text_blocks(stream, self.source.name, None):
+            for block, line in line_blocks(stream, self.source.name):
                 try:
                     X, labels, qid = load_svmlight_file(
                         io.BytesIO(block), zero_based=True, query_id=True
                     )
                 except (ValueError, OverflowError):
-                    raise self._bad_line(bytes(block), line) from None
+                    raise self._bad_line(block, line) from None
                 if len(labels):
                     yield X, labels, qid if len(qid) == len(labels) else None
 

@@ -16,17 +16,17 @@ from .._utils.types import LabelArray, MatrixLike
 from .._utils.warnings import warn_caller
 from ..ordinal.labels import read_scale
 from ..tables import Schema
-from .array_model import ArrayModel, pack, unpack
 from .model_file import (
-    Content,
     ModelFileError,
     load_estimators,
     read_model_file,
     write_model_file,
 )
-from .names import HIGH, LOW, PREDICTED, PROBABILITY, SCORE
 
 ORDINAL, RANKING = "ordinal", "ranking"
+# Names of the columns of predictions.
+PREDICTED, PROBABILITY, LOW, HIGH = "predicted", "p_", "interval_low", "interval_high"
+SCORE = "score"
 
 _PACKAGES = ("echelon", "numpy", "scipy", "scikit-learn")
 # A model is the code of these two as much as its numbers.
@@ -191,11 +191,15 @@ class TrainedModel:
         X = self.inputs(X)
         if self.task == RANKING:
             return pd.DataFrame({SCORE: self.estimator.predict(X)}, index=X.index)
-        predicted = self.estimator.predict(X)
-        columns: dict[str, Any] = {PREDICTED: predicted}
         if proba and self.can("predict_proba"):
-            found = self.estimator.predict_proba(X)
-            columns |= {f"{PROBABILITY}{c}": found[:, k] for k, c in enumerate(self.classes)}
+            # Not above: what a file says of its model is read without scikit-learn.
+            from ..base.reading import labels_and_probabilities
+
+            predicted, found = labels_and_probabilities(self.estimator, X)
+            probabilities = {f"{PROBABILITY}{c}": found[:, k] for k, c in enumerate(self.classes)}
+        else:
+            predicted, probabilities = self.estimator.predict(X), {}
+        columns: dict[str, Any] = {PREDICTED: predicted, **probabilities}
         if interval and self.can("predict_interval"):
             columns[LOW], columns[HIGH] = self._interval(X, predicted)
         return pd.DataFrame(columns, index=X.index)
@@ -224,11 +228,7 @@ class TrainedModel:
         path : str or Path
             Usually ending in ``.echelon``.
         """
-        from .array_form import array_form
-
-        arrays = array_form(self) if self.task == ORDINAL else None
-        packed = None if arrays is None else pack(arrays)
-        write_model_file(Path(path), self.card(), [self.estimator, self.intervals], packed)
+        write_model_file(Path(path), self.card(), [self.estimator, self.intervals])
 
     @classmethod
     def load(cls, path: str | Path) -> TrainedModel:
@@ -254,28 +254,7 @@ def load_model(path: str | Path) -> TrainedModel:
         or comes from a newer version of the format. Nothing of it has run then.
     """
     path = Path(path)
-    return _load(path, read_model_file(path))
-
-
-def load_predictor(path: str | Path) -> TrainedModel | ArrayModel:
-    """Read what is needed for ``predict_frame`` alone: plain arrays where the file has them."""
-    path = Path(path)
     content = read_model_file(path)
-    if content.arrays is None:
-        return _load(path, content)
-    model = _from_card(path, content.card)
-    _warn_of_versions(path, model.versions)
-    try:
-        predictor = ArrayModel(unpack(content.arrays), model.schema, model.classes)
-        predictor.check()
-    except Exception as error:
-        # The bytes are whatever a stranger wrote; what is wrong with them shows in many ways.
-        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise ModelFileError(f"The arrays in {path} cannot be read: {reason}.") from None
-    return predictor
-
-
-def _load(path: Path, content: Content) -> TrainedModel:
     model = _from_card(path, content.card)
     _warn_of_versions(path, model.versions)
     found = load_estimators(path, content.estimators)

@@ -1,10 +1,9 @@
 """The file of a model: a zip archive with a card, estimators and their checksums.
 
-``card.json`` says what the model is, ``model.skops`` holds fitted estimators without pickle,
-``arrays.npz``, where there is one, the same as plain arrays (`echelon.trained.array_model`), and
-``checksums.json`` the SHA-256 of the others. The checksums find damage and careless changes; they
-do not say who wrote the file. What keeps a file from running code of its own is that only listed
-types are built from it, by names that outlive the modules they are in, see `echelon.trained.trust`.
+``card.json`` says what the model is, ``model.skops`` holds fitted estimators without pickle, and
+``checksums.json`` the SHA-256 of both. The checksums find damage and careless changes; they do not
+say who wrote the file. What keeps a file from running code of its own is that only listed types are
+built from it, by names that outlive the modules they are in, see `echelon.trained.trust`.
 """
 
 from __future__ import annotations
@@ -25,8 +24,9 @@ from .trust import UnknownTypeError, find_types, is_trusted, name_types
 KIND = "echelon model"
 VERSION = 2
 CARD, ESTIMATORS, CHECKSUMS = "card.json", "model.skops", "checksums.json"
-ARRAYS = "arrays.npz"
 _SCHEMA = "schema.json"  # of skops, inside the estimators
+# A member of files of the first format, which are refused by their card.
+_FORMER = "arrays.npz"
 
 # What an archive may grow to while it is read: a file that claims more is a trap.
 _MOST_GROWTH = 100
@@ -44,19 +44,15 @@ class Content:
 
     card: dict[str, Any]
     estimators: bytes
-    arrays: bytes | None
 
 
-def write_model_file(
-    path: Path, card: dict[str, Any], estimators: Any, arrays: bytes | None = None
-) -> None:
+def write_model_file(path: Path, card: dict[str, Any], estimators: Any) -> None:
     """Write a model file by replacing it in one step."""
     members = {
         CARD: json.dumps(
             {"kind": KIND, "format": VERSION, **card}, indent=2, ensure_ascii=False, allow_nan=False
         ).encode("utf-8"),
         ESTIMATORS: dump_estimators(estimators),
-        **({} if arrays is None else {ARRAYS: arrays}),
     }
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
     members[CHECKSUMS] = json.dumps(sums, indent=2).encode("utf-8")
@@ -132,7 +128,7 @@ def read_model_file(path: Path) -> Content:
     _check_sums(path, members)
     card = _read_json(path, CARD, members[CARD])
     _check_kind(path, card)
-    return Content(card, members[ESTIMATORS], members.get(ARRAYS))
+    return Content(card, members[ESTIMATORS])
 
 
 def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, bytes]:
@@ -143,7 +139,7 @@ def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, bytes]:
         raise ModelFileError(
             f"{path} is not a model file of echelon: it is an archive without {lacking[0]}."
         )
-    extra = sorted(set(names) - {CARD, ESTIMATORS, CHECKSUMS, ARRAYS})
+    extra = sorted(set(names) - {CARD, ESTIMATORS, CHECKSUMS, _FORMER})
     if extra or len(names) > len(set(names)):
         found = repr(extra[0]) if extra else "one of its members twice"
         raise ModelFileError(

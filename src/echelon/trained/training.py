@@ -1,4 +1,4 @@
-"""From a labelled table to a model that can be taken away."""
+"""From a table to a model that can be taken away."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_consistent_length
 
-from .._utils.types import CostLike
+from .._utils.types import CostLike, LabelsLike, MatrixLike
 from ..base.nested import fresh, knows_order
 from ..base.wrappers import final_estimator
 from ..meta.calibration import OrdinalCalibrator
@@ -21,9 +21,10 @@ from ..model_selection.preparation import prepare
 from ..model_selection.roster import Candidate, find_candidate
 from ..model_selection.tuning import stratified_folds, tune
 from ..ordinal.labels import read_scale
-from ..tables import LabelledTable
+from ..tables import LabelledTable, RankingTable, labelled_table
 from .figures import cross_validated, measure
 from .model import TrainedModel
+from .ranking import train_ranker
 
 _FOLDS = 5
 # Seconds after which no further fold is measured.
@@ -35,9 +36,12 @@ _WEIGHING_ROWS = 1500
 
 
 def train(
-    table: LabelledTable,
-    model: str | Candidate | Any = "ProportionalOdds logit",
+    X: LabelledTable | RankingTable | MatrixLike,
+    y: LabelsLike | None = None,
+    model: str | Candidate | Any = None,
     *,
+    target: str | None = None,
+    order: str | None = None,
     cost: CostLike | None = None,
     confidence: float = 0.9,
     random_state: int = 0,
@@ -46,14 +50,26 @@ def train(
 ) -> TrainedModel:
     """Tune a model, fit it to all rows, and give it probabilities, intervals and figures.
 
+    ``train(X, y)`` takes inputs and labels, ``train(frame, target="grade")`` a data frame that has
+    both, and ``train(table)`` or ``train(table, model)`` a table that was read.
+
     Parameters
     ----------
-    table : LabelledTable
-        As `echelon.tables.labelled_table` and `read_labelled_table` give it.
-    model : str, Candidate or estimator
+    X : LabelledTable, RankingTable, data frame or array-like of shape (n, d)
+        As `echelon.tables.read_labelled_table` and `read_ranking_table` give them; or inputs,
+        with labels in `y` or in the column `target`.
+    y : array-like of shape (n,), optional
+        The labels of X; with a table, which has its own, the model may stand here.
+    model : str, Candidate or estimator, optional
         Name of a candidate of `echelon.model_selection.candidates`, or one, or any unfitted
         estimator that predicts labels; one that is not a pipeline gets the usual preparation of
-        columns.
+        columns. ``"ProportionalOdds logit"`` by default. For a ranking table one of the rankers of
+        `echelon.trained.ranking.train_ranker`, LinearRankSVM by default.
+    target : str, optional
+        Column of X with the labels.
+    order : str, optional
+        The labels from lowest to highest, as ``"poor<fair<good"``; needed where they are text
+        without an order.
     cost : str or array-like of shape (K, K), optional
         What a wrong label costs; the absolute difference of ranks by default.
     confidence : float
@@ -73,22 +89,72 @@ def train(
     Notes
     -----
     Probabilities are those of the model unless it has none, or unless `OrdinalCalibrator` gives
-    clearly better ones on held-out rows. Intervals are those of `ConformalOrdinal`.
+    clearly better ones on held-out rows. Intervals are those of `ConformalOrdinal`. A ranking has
+    neither, and `order`, `cost` and `confidence` do not concern it.
 
     Examples
     --------
     >>> from echelon.datasets import load_dataset
-    >>> from echelon.tables import labelled_table
     >>> frame = load_dataset("esl", as_frame=True).frame
-    >>> trained = train(labelled_table(frame, None, None), evaluate=False)
+    >>> trained = train(frame, target="out1", evaluate=False)
     >>> trained.name, trained.predict_frame(frame.head(3)).columns[0]
     ('ProportionalOdds logit', 'predicted')
     """
-    if not isinstance(table, LabelledTable):
-        raise TypeError(
-            "table must be a LabelledTable, as echelon.tables.labelled_table makes it of a data "
-            f"frame; found {type(table).__name__}."
+    if isinstance(X, LabelledTable | RankingTable):
+        if model is None:
+            model, y = y, None
+        if not (y is None and target is None and order is None):
+            raise TypeError("A table has its labels already, so leave y, target and order out.")
+        table = X
+    else:
+        table = _labelled(X, y, target, order)
+    if isinstance(table, RankingTable):
+        return train_ranker(
+            table,
+            "LinearRankSVM" if model is None else model,
+            random_state=random_state,
+            evaluate=evaluate,
+            n_jobs=n_jobs,
         )
+    model = "ProportionalOdds logit" if model is None else model
+    return _train_labels(table, model, cost, confidence, random_state, evaluate, n_jobs)
+
+
+def _labelled(X: Any, y: Any, target: str | None, order: str | None) -> LabelledTable:
+    """A table of inputs and labels, from one data frame or from both apart."""
+    import pandas as pd
+
+    if (y is None) == (target is None):
+        raise TypeError(
+            "Give the labels of X as y, or name their column of X as target, or give a "
+            "LabelledTable, as echelon.tables.labelled_table makes it of a data frame."
+        )
+    frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+    if not isinstance(frame, pd.DataFrame):
+        rows = np.asarray(frame)
+        if rows.ndim != 2:
+            raise ValueError(f"X must have two dimensions; found {rows.ndim}.")
+        frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(rows.shape[1])])
+    if y is None:
+        return labelled_table(frame, target, order)
+    labels = pd.Series(y.to_pandas() if hasattr(y, "to_pandas") else y)
+    check_consistent_length(frame, labels)
+    name = str(labels.name or "target")
+    if name in frame.columns:
+        raise ValueError(f"y must not have the name of a column of X; found {name!r}.")
+    whole = frame.assign(**{name: labels.set_axis(frame.index)})
+    return labelled_table(whole, name, order, keep=[str(column) for column in frame.columns])
+
+
+def _train_labels(
+    table: LabelledTable,
+    model: Any,
+    cost: Any,
+    confidence: float,
+    random_state: int,
+    evaluate: bool,
+    n_jobs: int | None,
+) -> TrainedModel:
     X, y, classes = table.X, table.y, list(table.classes)
     if isinstance(model, str):
         model = find_candidate(model, random_state)

@@ -18,8 +18,7 @@ from echelon.solvers.boosting.orboost import (
     boost,
     newton_step,
 )
-from echelon.solvers.boosting.weak_linear import LinearSearch
-from echelon.solvers.boosting.weak_stumps import StumpLearner
+from echelon.solvers.boosting.weak_learners import LinearSearch, StumpLearner
 
 
 def plain_terms(scores, codes, W, sample_weight, b):
@@ -47,7 +46,7 @@ def class_weights(kind, K):
 
 @settings(deadline=None)
 @given(problems(), st.sampled_from(["absolute", "squared", "zero_one", "adjacent"]), st.booleans())
-def test_loss_thresholds_and_pulls_are_those_of_all_terms(problem, kind, by_row):
+def test_loss_thresholds_and_gradients_are_those_of_all_terms(problem, kind, by_row):
     codes, K, sample_weight, scores, _ = problem
     W = class_weights(kind, K)
     rows = W[codes]
@@ -62,10 +61,10 @@ def test_loss_thresholds_and_pulls_are_those_of_all_terms(problem, kind, by_row)
     total = terms.sum()
     if total == 0.0:
         assert point.log_loss == -np.inf
-        assert not point.pull.any()
+        assert not point.negative_gradient.any()
         return
     assert np.exp(point.log_loss) * sample_weight.sum() == pytest.approx(total)
-    np.testing.assert_allclose(point.pull, (Z * terms).sum(axis=1) / total, atol=1e-10)
+    np.testing.assert_allclose(point.negative_gradient, (Z * terms).sum(axis=1) / total, atol=1e-10)
     np.testing.assert_allclose(
         point.upper, np.where(Z > 0, terms, 0.0).sum(axis=1) / total, atol=1e-10
     )
@@ -104,7 +103,7 @@ def test_the_step_has_the_least_loss_along_h(problem, binary, pairs):
             )
             return np.log(held[0].sum())
 
-    if point.pull @ h <= 1e-9:
+    if point.negative_gradient @ h <= 1e-9:
         return
     v = objective.step(scores, point, h, binary=binary)
     found = minimize_scalar(value, bounds=(0.0, LONGEST_STEP), method="bounded")

@@ -54,7 +54,7 @@ def test_groups_of_features_and_bytes_and_ints_agree(rng, monkeypatch):
     narrow = bin_inputs(X)
     wide = type(narrow)(narrow.codes.astype(np.int32), narrow.edges)
     expected, _ = best_stump(narrow, V)
-    monkeypatch.setattr("echelon.solvers.boosting.stumps._GROUP_BYTES", 3000)
+    monkeypatch.setattr("echelon.solvers.boosting.bins._GROUP_BYTES", 3000)
     found, _ = best_stump(wide, V)
     assert (found.feature, found.direction, found.cost) == (
         expected.feature,

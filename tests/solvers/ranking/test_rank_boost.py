@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.rank_boost import listed, slow_rounds
 
+from echelon.base.rounds import hold_out_pairs
 from echelon.pairs.pair_set import PairSet
+from echelon.solvers.boosting.step_tables import sum_steps
 from echelon.solvers.ranking.rank_boost import LOSSES, boost, objective
-from echelon.solvers.ranking.rank_boost_lines import FewLine
 from echelon.solvers.ranking.rank_boost_steps import (
     LARGEST_STEP,
+    FewLine,
     book_step,
     exact_step,
     margin_step,
@@ -21,10 +23,8 @@ from echelon.solvers.ranking.rank_boost_stumps import (
     RankStumpSearch,
     bin_rows,
     read_answers,
-    table_scores,
     tabulate_rankers,
 )
-from echelon.solvers.ranking.rank_boost_validation import hold_out
 
 
 def problem(seed=0, n=40, levels=3, queries=4, missing=0.0, d=3):
@@ -330,7 +330,7 @@ def test_tables_are_sums_of_base_rankers(seed):
     weights = rng.normal(size=12)
     X = rng.choice([-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, np.nan], (50, 3))
     expected = sum(w * stump.answers(X) for w, stump in zip(weights, stumps, strict=True))
-    np.testing.assert_allclose(table_scores(tabulate_rankers(stumps, weights), X), expected)
+    np.testing.assert_allclose(sum_steps(tabulate_rankers(stumps, weights), X, 1)[:, 0], expected)
 
 
 @settings(max_examples=60, deadline=None)
@@ -341,7 +341,7 @@ def test_held_out_pairs_are_whole_queries(seed, queries, stated):
     pairs = PairSet.from_labels(y, qid, rng.random(60) + 0.1)
     if stated:
         pairs = pairs + PairSet.from_pairs([[0, 1], [1, 2], [2, 3], [5, 4]], 60)
-    train, held = hold_out(pairs, 0.3, np.random.RandomState(seed % 1000))
+    train, held = hold_out_pairs(pairs, 0.3, np.random.RandomState(seed % 1000))
     every, mine = _weights(pairs), {**_weights(train)}
     for pair, weight in _weights(held).items():
         mine[pair] = mine.get(pair, 0.0) + weight
@@ -365,18 +365,18 @@ def _weights(pairs):
 
 def test_too_few_pairs_cannot_be_held_out():
     with pytest.raises(ValueError, match="validation_fraction"):
-        hold_out(PairSet.from_labels([0, 1]), 0.1, np.random.RandomState(0))
+        hold_out_pairs(PairSet.from_labels([0, 1]), 0.1, np.random.RandomState(0))
 
 
 def test_held_out_parts_keep_the_factors_of_their_queries():
     y, qid = [0, 1] * 6, np.repeat(np.arange(6), 2)
     scales = np.arange(1.0, 7.0)
     pairs = PairSet.from_labels(y, qid, query_scales=scales)
-    for part in hold_out(pairs, 0.5, np.random.RandomState(0)):
+    for part in hold_out_pairs(pairs, 0.5, np.random.RandomState(0)):
         np.testing.assert_array_equal(part.implied.scales, scales[part.implied.ids])
 
 
 def test_stated_pairs_are_held_out_at_random():
     pairs = PairSet.from_pairs([[k, 20] for k in range(20)], 21)
-    held = [hold_out(pairs, 0.2, np.random.RandomState(seed))[1].listed for seed in range(3)]
+    held = [hold_out_pairs(pairs, 0.2, np.random.RandomState(seed))[1].listed for seed in range(3)]
     assert len({tuple(part.winners) for part in held}) == 3

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echelon.solvers.rules.bodies import Interval, Membership, covers
-from echelon.solvers.rules.tables import tabulate_rules
+from echelon.solvers.rules.bodies import Interval, Membership, covers, tabulate_rules
 
 VALUES = (-1.0, 0.0, 0.25, 1.0, 3.0)
 ENDS = (-np.inf, -1.0, 0.1, 0.25, 2.0, np.inf)

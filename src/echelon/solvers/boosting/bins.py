@@ -9,19 +9,22 @@ byte where no feature has more than 255 bins, else four.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from ..._utils.types import Vector
+from ..._native._stumps import sum_by_bin
+from ..._utils.types import Index, Matrix, Vector
 from ...ordinal.thresholds import midpoints
 
 BinCodes = npt.NDArray[np.uint8] | npt.NDArray[np.int32]
 
 MOST_BINS = 255
+# Sums of all bins of a group of features should stay in the processor's second cache.
+_GROUP_BYTES = 2**19
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,8 @@ def bin_inputs(
             edges.append(np.arange(n_categories[j], dtype=np.float64) + 0.5)
             continue
         seen = column if kept is None else column[kept]
-        heavy = weights if kept is None or weights is None else weights[kept]
-        edges.append(_edges(seen, heavy, max_bins))
+        positive = weights if kept is None or weights is None else weights[kept]
+        edges.append(_edges(seen, positive, max_bins))
     return BinnedInputs(code_inputs(X, edges), tuple(edges))
 
 
@@ -139,3 +142,51 @@ def _edges(column: Vector, weights: Vector | None, max_bins: int | None) -> Vect
     targets = total * np.arange(1, max_bins) / max_bins
     chosen = np.unique(np.minimum(np.searchsorted(below, targets), len(middle) - 1))
     return np.asarray(middle[chosen])
+
+
+class BinSums:
+    """Sums of weights over the bins of features, a group of features after another.
+
+    Parameters
+    ----------
+    bins : BinnedInputs
+    width : int
+        Weights of a row.
+    features : ndarray
+        Neighbouring features, one thread's share of them; the memory is for one thread.
+    """
+
+    def __init__(self, bins: BinnedInputs, width: int, features: Index) -> None:
+        self._codes = bins.codes
+        self._sizes = bins.n_bins + 1
+        self._groups = self._grouped(features, max(1, _GROUP_BYTES // (8 * width)))
+        largest = max(int(self._sizes[group.start : group.stop].sum()) for group in self._groups)
+        self._sums = np.empty((max(largest, int(self._sizes.max())), width))
+
+    def by_group(self, V: Matrix) -> Iterator[tuple[Index, Matrix]]:
+        """For each group where the bins of its features begin, and their sums; overwritten."""
+        for group in self._groups:
+            yield self._sum(V, group), self._sums
+
+    def of(self, V: Matrix, feature: int) -> Matrix:
+        """Sums by bin of one feature, that of missing values last; overwritten by the next."""
+        self._sum(V, range(feature, feature + 1))
+        return self._sums[: int(self._sizes[feature])]
+
+    def _sum(self, V: Matrix, group: range) -> Index:
+        first = np.concatenate([[0], np.cumsum(self._sizes[group.start : group.stop])])
+        sum_by_bin(self._codes, V, first, self._sums, group.start, group.stop)
+        return first
+
+    def _grouped(self, features: Index, most: int) -> list[range]:
+        """Runs of features whose bins together number at most `most`."""
+        groups: list[range] = []
+        taken = 0
+        for j in features.tolist():
+            if groups and taken + self._sizes[j] <= most:
+                groups[-1] = range(groups[-1].start, j + 1)
+                taken += self._sizes[j]
+            else:
+                groups.append(range(j, j + 1))
+                taken = self._sizes[j]
+        return groups

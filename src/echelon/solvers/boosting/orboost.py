@@ -4,12 +4,12 @@ ORBoost (Lin and Li, 2006) descends the exponential loss at the thresholds,
 
     L(f) = min over ascending b of Σ_ik w_i·W_ik·exp(−Z_ik(f_i − b_k)),
 
-RankBoost the exponential loss over pairs (`pairs.exponential`). A round gives the learner the pull
-u = −∂L/∂f of every row, as a share of L; the learner looks for h with a great Σ u_i·h(x_i); v
-minimises the loss along h with b held, in closed form if h is ±1 and by Newton's method otherwise;
-then b is fitted anew. No part of a round raises the loss, nor does a learning rate below one, as
-the loss is convex. Losses are kept as logarithms, so that any number of rounds on data that can be
-told apart perfectly stays finite.
+RankBoost the exponential loss over pairs (`pairs.exponential`). A round gives the learner the
+negative gradient u = −∂L/∂f of every row, as a share of L; the learner looks for h with a great Σ
+u_i·h(x_i); v minimises the loss along h with b held, in closed form if h is ±1 and by Newton's
+method otherwise; then b is fitted anew. No part of a round raises the loss, nor does a learning
+rate below one, as the loss is convex. Losses are kept as logarithms, so that any number of rounds
+on data that can be told apart perfectly stays finite.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class Member(Protocol):
 class Learner(Protocol):
     """Trains weak learners on the same rows again and again.
 
-    ``binary`` says whether all values are ±1, and ``deterministic`` whether the same pulls give
+    ``binary`` says whether all values are ±1, and ``deterministic`` whether the same u gives
     the same member.
     """
 
     binary: bool
     deterministic: bool
 
-    def fit(self, pull: Vector, rng: np.random.Generator) -> tuple[Any, Vector]:
+    def fit(self, u: Vector, rng: np.random.Generator) -> tuple[Any, Vector]:
         """A member with a great Σ u_i·h_i, and its values h of the rows."""
 
     def importances(self, member: Any) -> Vector:
@@ -62,7 +62,7 @@ class Objective(Protocol):
     """A loss of scores that boosting can descend."""
 
     def at(self, scores: Vector) -> Any:
-        """The loss at these scores: ``log_loss``, ``thresholds``, ``pull`` u = −∂ln L/∂f."""
+        """``log_loss``, ``thresholds`` and ``negative_gradient`` u = −∂ln L/∂f at these scores."""
 
     def step(self, scores: Vector, point: Any, h: Vector, *, binary: bool) -> float:
         """The v ≥ 0 that minimises the loss along h, at most `LONGEST_STEP`."""
@@ -101,8 +101,9 @@ def boost(
     scores = np.zeros(n_rows)
     point = objective.at(scores)
     for _ in range(n_rounds):
-        member, h = learner.fit(point.pull, rng)
-        if point.pull @ h <= _NO_EDGE * float(np.abs(point.pull).sum()):
+        member, h = learner.fit(point.negative_gradient, rng)
+        u = point.negative_gradient
+        if u @ h <= _NO_EDGE * float(np.abs(u).sum()):
             return
         longest = objective.step(scores, point, h, binary=learner.binary)
         weight = learning_rate * longest
@@ -132,7 +133,7 @@ class ThresholdPoint:
     lower: Vector
 
     @property
-    def pull(self) -> Vector:
+    def negative_gradient(self) -> Vector:
         """u: share that falls minus share that rises."""
         return self.upper - self.lower
 
@@ -156,7 +157,7 @@ class ThresholdObjective:
     --------
     >>> objective = ThresholdObjective(np.array([0, 1]), np.ones((2, 1)), np.ones(2))
     >>> point = objective.at(np.array([-1.0, 1.0]))
-    >>> point.thresholds, round(float(np.exp(point.log_loss)), 4), point.pull.round(4)
+    >>> point.thresholds, round(float(np.exp(point.log_loss)), 4), point.negative_gradient.round(4)
     (array([0.]), 0.3679, array([-0.5,  0.5]))
     """
 
@@ -240,11 +241,11 @@ class ThresholdObjective:
 
 @dataclass(frozen=True)
 class PairPoint:
-    """Logarithm of the mean pair loss, thresholds of least cost, and the pulls of the rows."""
+    """Logarithm of the mean pair loss, thresholds of least cost, and u of the rows."""
 
     log_loss: float
     thresholds: Vector
-    pull: Vector
+    negative_gradient: Vector
 
 
 class PairObjective:

@@ -147,6 +147,13 @@ class OrdinalTree:
         mass = np.bincount(cells, weights, minlength=self.n_leaves * n_classes).astype(np.float64)
         return replace(self, class_mass=mass.reshape(self.n_leaves, n_classes))
 
+    def probabilities(self, X: Matrix) -> Matrix:
+        """Share of every class in the leaf of each row of X, after `count_classes`."""
+        if self.class_mass is None:
+            raise ValueError("The classes in the leaves are not counted.")
+        shares = self.class_mass / self.class_mass.sum(axis=1, keepdims=True)
+        return np.asarray(shares[self.apply(X)])
+
     def importances(self, n_features: int) -> Vector:
         """Share of the gains that each feature has; zeros if nothing was gained."""
         total = np.bincount(self.feature, self.gain, minlength=n_features).astype(np.float64)

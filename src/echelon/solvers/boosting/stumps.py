@@ -17,18 +17,18 @@ value gives such rows the rank that costs least among all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ..._native._stumps import least_costs, sum_by_bin, sum_sides, trace_cuts
+from ..._native._stumps import least_costs, sum_sides, trace_cuts
 from ..._utils.types import Codes, Matrix, Vector
-from .bins import BinnedInputs
+from .bins import BinnedInputs, BinSums
+from .step_tables import StepTable, tabulate_steps
 
-# Sums of all bins of a group of features should stay in the processor's second cache.
-_GROUP_BYTES = 2**19
 # Costs closer than this, as a share of all weight, are equal up to rounding.
 _ROUNDING = 1e-12
 _BLOCK = 2**16
@@ -128,40 +128,27 @@ class StumpSearch:
 class _Worker:
     """One thread's share of the features and its memory."""
 
-    def __init__(
-        self, bins: BinnedInputs, n_thresholds: int, features: npt.NDArray[np.intp]
-    ) -> None:
-        self._codes = bins.codes
-        self._sizes = bins.n_bins + 1
-        row_bytes = 8 * n_thresholds
-        self._groups = _group(features, self._sizes, max(1, _GROUP_BYTES // row_bytes))
-        self._first = [self._places(group) for group in self._groups]
-        largest = max(int(first[-1]) for first in self._first)
-        self._sums = np.empty((max(largest, int(self._sizes.max())), n_thresholds))
+    def __init__(self, bins: BinnedInputs, n_thresholds: int, features: Codes) -> None:
+        self._sums = BinSums(bins, n_thresholds, features)
         self._work = np.empty(3 * n_thresholds)
 
     def search(self, V: Matrix, slack: float) -> Matrix:
         """Costs of a rising and a falling stump on each feature, above the highest rank for all."""
         limit = np.full(1, np.inf)
-        costs = [np.empty((len(group), 2)) for group in self._groups]
-        for group, first, cost in zip(self._groups, self._first, costs, strict=True):
-            sum_by_bin(self._codes, V, first, self._sums, group.start, group.stop)
-            least_costs(self._sums, first, limit, slack, cost, self._work)
+        costs = []
+        for first, sums in self._sums.by_group(V):
+            costs.append(np.empty((len(first) - 1, 2)))
+            least_costs(sums, first, limit, slack, costs[-1], self._work)
         return np.concatenate(costs)
 
     def cuts(self, V: Matrix, feature: int, rising: bool, slack: float) -> tuple[Codes, Vector]:
         """Number of bins before each cut, and the sums of V over rows with a missing value."""
-        n_bins = int(self._sizes[feature]) - 1
-        first = self._places(range(feature, feature + 1))
-        sum_by_bin(self._codes, V, first, self._sums, feature, feature + 1)
+        sums = self._sums.of(V, feature)
+        n_bins = len(sums) - 1
         at = np.empty((V.shape[1], n_bins + 1), dtype=np.int32)
         cuts = np.empty(V.shape[1], dtype=np.intp)
-        trace_cuts(self._sums, 0, n_bins, rising, slack, at, self._work, cuts)
-        return cuts, self._sums[n_bins].copy()
-
-    def _places(self, group: range) -> npt.NDArray[np.intp]:
-        """Where the bins of each feature of a group begin, and where the last ends."""
-        return np.concatenate([[0], np.cumsum(self._sizes[group.start : group.stop])])
+        trace_cuts(sums, 0, n_bins, rising, slack, at, self._work, cuts)
+        return cuts, sums[n_bins].copy()
 
 
 def best_stump(bins: BinnedInputs, V: Matrix) -> tuple[Stump, Codes]:
@@ -178,18 +165,17 @@ def best_stump(bins: BinnedInputs, V: Matrix) -> tuple[Stump, Codes]:
     return StumpSearch(bins, V.shape[1] + 1).find(V)
 
 
-def _group(features: npt.NDArray[np.intp], sizes: npt.NDArray[np.intp], most: int) -> list[range]:
-    """Runs of neighbouring features whose bins together number at most `most`."""
-    groups: list[range] = []
-    taken = 0
-    for j in features.tolist():
-        if groups and taken + sizes[j] <= most:
-            groups[-1] = range(groups[-1].start, j + 1)
-            taken += sizes[j]
-        else:
-            groups.append(range(j, j + 1))
-            taken = sizes[j]
-    return groups
+def tabulate(stumps: Sequence[Stump], weights: Vector) -> list[StepTable]:
+    """The weight of the votes above each threshold, as a step function of every feature."""
+    rising = np.array([stump.direction for stump in stumps], dtype=np.intp)
+    cuts = rising[:, None] * np.array([stump.thresholds for stump in stumps])
+    # A falling stump holds x < −θ to be above, which is x ≤ the float before it.
+    falling = (rising[:, None] < 0) & np.isfinite(cuts)
+    cuts = np.where(falling, np.nextafter(cuts, -np.inf), cuts)
+    features = np.array([stump.feature for stump in stumps], dtype=np.intp)
+    ranks = np.array([stump.missing_rank for stump in stumps])
+    missing = (ranks[:, None] > np.arange(cuts.shape[1])).astype(np.float64)
+    return tabulate_steps(features, cuts, rising, missing, weights)
 
 
 def side_weights(V: Matrix) -> Matrix:

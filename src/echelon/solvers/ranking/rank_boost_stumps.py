@@ -23,17 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._rank_stumps import best_edges
-from ..._native._stumps import sum_by_bin
-from ..._utils.types import Matrix, Vector
-from ..boosting.bins import BinCodes, BinnedInputs, bin_inputs
+from ..._utils.types import Index, Matrix, Vector
+from ..boosting.bins import BinCodes, BinnedInputs, BinSums, bin_inputs
+from ..boosting.step_tables import StepTable, tabulate_steps
 
 MISSING = ("best_side", "abstain")
 
 # Numbers within this factor are equal up to rounding; of equal edges the first one wins.
 _ROUNDING = 1e-9
-# Sums of all bins of a group of features should stay in the processor's second cache.
-_GROUP_BYTES = 2**19
-_BLOCK = 2**16
 
 
 @dataclass(frozen=True)
@@ -168,7 +165,7 @@ class RankStumpSearch:
         ]
         n_threads = max(1, min(n_threads, len(bins.edges)))
         shares = np.array_split(np.arange(len(bins.edges)), n_threads)
-        self._shares = [self._groups(share) for share in shares]
+        self._shares = [BinSums(bins, 1, share) for share in shares]
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
     def __call__(self, weights: Vector) -> tuple[RankStump, FewAnswers]:
@@ -190,33 +187,16 @@ class RankStumpSearch:
         answers = FewAnswers(self.bins.codes[0], classes, np.array([0.0, 1.0]))
         return RankStump(0, np.inf, 1, 0.0), answers
 
-    def _groups(self, share: npt.NDArray[np.intp]) -> list[range]:
-        n_bytes = 8 * int((self.bins.n_bins[share] + 1).sum())
-        n_groups = min(len(share), -(-n_bytes // _GROUP_BYTES))
-        return [
-            range(int(group[0]), int(group[-1]) + 1) for group in np.array_split(share, n_groups)
-        ]
-
-    def _edges(self, share: list[range], weights: Vector) -> Vector:
+    def _edges(self, share: BinSums, weights: Vector) -> Vector:
         edges = []
-        for group in share:
-            first, sums = self._sums(group, weights)
-            found = np.empty(len(group))
-            best_edges(sums, first, self._two_sided, found)
-            edges.append(found)
+        for first, sums in share.by_group(weights[:, None]):
+            edges.append(np.empty(len(first) - 1))
+            best_edges(sums, first, self._two_sided, edges[-1])
         return np.concatenate(edges)
-
-    def _sums(self, group: range, weights: Vector) -> tuple[npt.NDArray[np.intp], Matrix]:
-        """Where the bins of each feature of a group begin, and the sums of π over them."""
-        sizes = self.bins.n_bins[group.start : group.stop] + 1
-        first = np.concatenate([[0], np.cumsum(sizes)])
-        sums = np.empty((int(first[-1]), 1))
-        sum_by_bin(self.bins.codes, weights[:, None], first, sums, group.start, group.stop)
-        return first, sums
 
     def _locate(self, feature: int, weights: Vector) -> tuple[RankStump, int]:
         """The first cut of largest edge on a feature, and the number of bins before it."""
-        _, sums = self._sums(range(feature, feature + 1), weights)
+        sums = self._shares[0].of(weights[:, None], feature)
         below = np.concatenate([[0.0], np.cumsum(sums[:-2, 0])])
         missing = float(sums[-1, 0])
         if self._two_sided:
@@ -249,7 +229,7 @@ class RankStumpSearch:
 
 
 def bin_rows(
-    X: Matrix, rows: npt.NDArray[np.intp], max_bins: int | None, weights: Vector | None = None
+    X: Matrix, rows: Index, max_bins: int | None, weights: Vector | None = None
 ) -> BinnedInputs:
     """Some rows in bins, in the order given; the edges depend on these rows only.
 
@@ -278,57 +258,10 @@ def bin_rows(
     return BinnedInputs(codes, tuple(edges))
 
 
-@dataclass(frozen=True)
-class StepTable:
-    """What the base rankers on one feature add up to: a step function of it.
-
-    Parameters
-    ----------
-    feature : int
-    cuts : ndarray of shape (c,)
-        Ascending.
-    values : ndarray of shape (c+2,)
-        Entry g: the score where g cuts lie below x; the last is for missing values.
-    """
-
-    feature: int
-    cuts: Vector
-    values: Vector
-
-
 def tabulate_rankers(stumps: Sequence[RankStump], weights: Vector) -> list[StepTable]:
-    """A step function for every feature that occurs.
-
-    Examples
-    --------
-    >>> stumps = [RankStump(0, 1.5, 1, 0.0), RankStump(0, 0.5, -1, 0.5)]
-    >>> tabulate_rankers(stumps, np.array([2.0, 1.0]))
-    [StepTable(feature=0, cuts=array([0.5, 1.5]), values=array([1. , 0. , 2. , 0.5]))]
-    """
-    tables = []
-    for feature in sorted({stump.feature for stump in stumps}):
-        chosen = [t for t, stump in enumerate(stumps) if stump.feature == feature]
-        thresholds = np.array([stumps[t].threshold for t in chosen])
-        rising = np.array([stumps[t].direction > 0 for t in chosen])
-        missing = np.array([stumps[t].missing for t in chosen])
-        cuts = np.unique(thresholds[np.isfinite(thresholds)])
-        place = np.where(np.isfinite(thresholds), np.searchsorted(cuts, thresholds) + 1, 0)
-        w = weights[chosen]
-        steps = np.bincount(place, np.where(rising, w, -w), len(cuts) + 2)
-        values = np.cumsum(steps) + w[~rising].sum()
-        values[-1] = missing @ w
-        tables.append(StepTable(feature, cuts, values))
-    return tables
-
-
-def table_scores(tables: Sequence[StepTable], X: Matrix) -> Vector:
-    """Sum of the step functions, for many rows."""
-    scores = np.zeros(len(X))
-    for start in range(0, len(X), _BLOCK):
-        rows = X[start : start + _BLOCK]
-        for table in tables:
-            column = np.ascontiguousarray(rows[:, table.feature])
-            place = np.searchsorted(table.cuts, column, side="left")
-            place[np.isnan(column)] = len(table.cuts) + 1
-            scores[start : start + _BLOCK] += table.values[place]
-    return scores
+    """The sum of weighted base rankers, as a step function of every feature that occurs."""
+    features = np.array([stump.feature for stump in stumps], dtype=np.intp)
+    thresholds = np.array([[stump.threshold] for stump in stumps])
+    directions = np.array([stump.direction for stump in stumps], dtype=np.intp)
+    missing = np.array([[stump.missing] for stump in stumps])
+    return tabulate_steps(features, thresholds, directions, missing, weights)

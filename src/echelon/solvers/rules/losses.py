@@ -48,7 +48,9 @@ _LARGEST_SPAN = 300.0
 class RuleLoss(Protocol):
     """What boosting asks of a loss."""
 
-    scores: Vector
+    @property
+    def scores(self) -> Vector:
+        """The score f of each row."""
 
     @property
     def thresholds(self) -> Vector:
@@ -191,7 +193,32 @@ class PairScales:
         return cls(top, pairs, factors, decay)
 
 
-class RankLoss:
+class _ExponentialLoss:
+    """What the exponential losses share: factors of the rows, and the response of a rule."""
+
+    def __init__(self, codes: Codes, n_levels: int, weights: Vector, smoothing: float) -> None:
+        self._factors = LevelFactors(codes, n_levels, weights)
+        self._smoothing = smoothing
+
+    @property
+    def scores(self) -> Vector:
+        """The score f of each row."""
+        return self._factors.scores
+
+    def split(self, inside: Inside) -> tuple[float, float]:
+        """W_> and W_< of a rule, as shares of the loss."""
+        raise NotImplementedError
+
+    def response(self, inside: Inside) -> float:
+        """α."""
+        right, wrong = self.split(inside)
+        return float(0.5 * np.log((right + self._smoothing) / (wrong + self._smoothing)))
+
+    def settle(self, scores: Vector) -> None:
+        """Nothing: thresholds follow from the scores."""
+
+
+class RankLoss(_ExponentialLoss):
     """The exponential loss over pairs.
 
     Parameters
@@ -222,19 +249,13 @@ class RankLoss:
         per_threshold: bool,
         smoothing: float,
     ) -> None:
-        self._factors = LevelFactors(codes, n_levels, weights)
+        super().__init__(codes, n_levels, weights, smoothing)
         self._per_threshold = per_threshold
-        self._smoothing = smoothing
         steps = np.subtract.outer(np.arange(n_levels), np.arange(n_levels))
         self._counts = np.maximum(steps, 0) if per_threshold else (steps > 0).astype(np.intp)
         totals = np.bincount(codes, weights, n_levels)
         self._n_pairs = float(totals @ self._counts @ totals)
         self._scale()
-
-    @property
-    def scores(self) -> Vector:
-        """The score f of each row."""
-        return self._factors.scores
 
     @property
     def thresholds(self) -> Vector:
@@ -270,10 +291,6 @@ class RankLoss:
         total = self._weigh(upper_out + upper_in, lower_out + lower_in)
         return self._weigh(upper_in, lower_out) / total, self._weigh(upper_out, lower_in) / total
 
-    def response(self, inside: Inside) -> float:
-        """α."""
-        return _response(*self.split(inside), self._smoothing)
-
     def step(self, inside: Inside, step: float) -> None:
         """Add to the scores of these rows."""
         self._factors.step(inside, step)
@@ -285,14 +302,11 @@ class RankLoss:
         state, count = self._factors, "per_threshold" if self._per_threshold else "once"
         return LogPairLoss(state.codes, state.n_levels, state.weights, count)
 
-    def settle(self, scores: Vector) -> None:
-        """Nothing: thresholds follow from the scores."""
-
     def _weigh(self, upper: Vector, lower: Vector) -> float:
         return float(upper @ (self._counts * self._scales.pairs) @ lower)
 
 
-class ThresholdLoss:
+class ThresholdLoss(_ExponentialLoss):
     """The exponential loss over rows and thresholds, with the best thresholds for the scores.
 
     Parameters
@@ -304,15 +318,9 @@ class ThresholdLoss:
     """
 
     def __init__(self, codes: Codes, n_levels: int, weights: Vector, *, smoothing: float) -> None:
-        self._factors = LevelFactors(codes, n_levels, weights)
-        self._smoothing = smoothing
+        super().__init__(codes, n_levels, weights, smoothing)
         self._mass = float(weights.sum())
         self._find_thresholds()
-
-    @property
-    def scores(self) -> Vector:
-        """The score f of each row."""
-        return self._factors.scores
 
     @property
     def value(self) -> float:
@@ -322,27 +330,23 @@ class ThresholdLoss:
     def _find_thresholds(self) -> None:
         state = self._factors
         self.thresholds = theta = state.thresholds()
-        pulls = np.full((2, len(theta) + 1), -np.inf)
-        pulls[0, 1:] = np.logaddexp.accumulate(theta)
-        pulls[1, :-1] = np.logaddexp.accumulate(-theta[::-1])[::-1]
-        self._log_value = float(logsumexp(pulls + state.log_sums()))
-        pulls[0] -= state.least
-        pulls[1] += state.most
-        self._pulls = np.exp(pulls - self._log_value)
+        shares = np.full((2, len(theta) + 1), -np.inf)
+        shares[0, 1:] = np.logaddexp.accumulate(theta)
+        shares[1, :-1] = np.logaddexp.accumulate(-theta[::-1])[::-1]
+        self._log_value = float(logsumexp(shares + state.log_sums()))
+        shares[0] -= state.least
+        shares[1] += state.most
+        self._shares = np.exp(shares - self._log_value)
 
     def terms(self) -> Terms:
         """Rows."""
         state = self._factors
-        return Terms(state.levels, state.u, state.v, state.weights, self._pulls)
+        return Terms(state.levels, state.u, state.v, state.weights, self._shares)
 
     def split(self, inside: Inside) -> tuple[float, float]:
         """W_> and W_< of a rule, as shares of the loss."""
         sums = self._factors.sides(inside)
-        return float(sums[2] @ self._pulls[0]), float(sums[3] @ self._pulls[1])
-
-    def response(self, inside: Inside) -> float:
-        """α."""
-        return _response(*self.split(inside), self._smoothing)
+        return float(sums[2] @ self._shares[0]), float(sums[3] @ self._shares[1])
 
     def step(self, inside: Inside, step: float) -> None:
         """Add to the scores of these rows."""
@@ -353,9 +357,6 @@ class ThresholdLoss:
         """Ln of the mean over rows."""
         state = self._factors
         return LogThresholdLoss(state.codes, state.n_levels, state.weights)
-
-    def settle(self, scores: Vector) -> None:
-        """Nothing: thresholds follow from the scores."""
 
 
 class AbsoluteLoss:
@@ -370,8 +371,8 @@ class AbsoluteLoss:
     weights : ndarray of shape (n,)
     technique : str, default="gradient"
         Of the search: "constant_step" looks at what a step saves, "gradient" at what a very short
-        one saves (a row that is met exactly pulls both ways), and "gradient_boosting" at the signs
-        of the residuals.
+        one saves (a row that is met exactly counts both ways), and "gradient_boosting" at the
+        signs of the residuals.
     step_size : float, default=1.0
         Of a constant step.
     """
@@ -456,10 +457,6 @@ def _exponential(log: float) -> float:
     """e^log; 0 or infinite beyond the range of floats."""
     with np.errstate(over="ignore"):
         return float(np.exp(log))
-
-
-def _response(right: float, wrong: float, smoothing: float) -> float:
-    return float(0.5 * np.log((right + smoothing) / (wrong + smoothing)))
 
 
 def _median(values: Vector, weights: Vector) -> float:

@@ -101,7 +101,7 @@ class _LevelLoss:
         """Second derivative in the scores."""
         u, minus = self._sums.softmax(self._log_weights - scores)
         v, plus = self._sums.softmax(self._log_weights + scores)
-        slope, bend = self._outer(u, v)
+        slope, curvature = self._outer(u, v)
         K, codes = self.n_levels, self.codes
         n = len(codes)
         columns = np.column_stack([codes, codes + K]).ravel()
@@ -110,7 +110,7 @@ class _LevelLoss:
         return Curvature(
             slope[:K][codes] * minus + slope[K:][codes] * plus,
             scipy.sparse.csr_array((shares, columns, starts), shape=(n, 2 * K)),
-            bend - np.diag(slope),
+            curvature - np.diag(slope),
         )
 
     def _outer(self, u: Vector, v: Vector) -> tuple[Vector, Matrix]:
@@ -162,10 +162,10 @@ class LogPairLoss(_LevelLoss):
             shares = _softmax((np.log(times.astype(np.float64)) + u[:, None] + v).ravel())
         shares = shares.reshape(times.shape)
         slope = np.concatenate([shares.sum(axis=1), shares.sum(axis=0)])
-        bend = np.diag(slope) - np.outer(slope, slope)
-        bend[: self.n_levels, self.n_levels :] += shares
-        bend[self.n_levels :, : self.n_levels] += shares.T
-        return slope, bend
+        curvature = np.diag(slope) - np.outer(slope, slope)
+        curvature[: self.n_levels, self.n_levels :] += shares
+        curvature[self.n_levels :, : self.n_levels] += shares.T
+        return slope, curvature
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class LogThresholdLoss(_LevelLoss):
     def at(self, scores: Vector) -> tuple[float, Vector]:
         """The loss and its gradient."""
         point = self._objective.at(scores)
-        return point.log_loss, -point.pull
+        return point.log_loss, -point.negative_gradient
 
     def take(self, rows: Index, times: Vector) -> Self:
         """The same loss of some rows only, with weights multiplied."""
@@ -214,10 +214,10 @@ class LogThresholdLoss(_LevelLoss):
         q = _softmax(terms)
         rise = 0.5 * within.reshape(K - 1, 2 * K)
         slope = q @ rise
-        bend = (rise.T * q) @ rise - np.outer(slope, slope) + np.diag(slope)
+        curvature = (rise.T * q) @ rise - np.outer(slope, slope) + np.diag(slope)
         for side, block in ((0, slice(0, K)), (1, slice(K, 2 * K))):
-            bend[block, block] -= 0.5 * (within[:, side].T * q) @ within[:, side]
-        return slope, bend
+            curvature[block, block] -= 0.5 * (within[:, side].T * q) @ within[:, side]
+        return slope, curvature
 
 
 @dataclass(frozen=True)
@@ -253,9 +253,9 @@ class SmoothAbsoluteLoss:
     def curvature(self, scores: Vector) -> Curvature:
         """Second derivative, with the constant following the scores."""
         _, lengths, mass = self._parts(scores)
-        bend = mass * self.smoothing**2 / lengths**3
-        core = np.array([[-1.0 / float(bend.sum())]])
-        return Curvature(bend, scipy.sparse.csr_array(bend[:, None]), core)
+        curvature = mass * self.smoothing**2 / lengths**3
+        core = np.array([[-1.0 / float(curvature.sum())]])
+        return Curvature(curvature, scipy.sparse.csr_array(curvature[:, None]), core)
 
     def take(self, rows: Index, times: Vector) -> Self:
         """The same loss of some rows only, with weights multiplied."""

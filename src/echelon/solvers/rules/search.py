@@ -1,9 +1,9 @@
 """The body of one rule, grown condition by condition while its measure improves.
 
 For the pairs that a body Φ splits, W_> is the weight of those it orders rightly and W_< of the
-others (for a loss over rows, the weight that pulls the covered rows up, and down). [DK09] derives
-four measures from the exponential loss e^{−α}·W_> + e^{α}·W_< + W_0; as printed they have wrong
-signs. To be maximised are
+others (for a loss over rows, the gradients of the covered rows that ask for more, and for less).
+[DK09] derives four measures from the exponential loss e^{−α}·W_> + e^{α}·W_< + W_0; as printed they
+have wrong signs. To be maximised are
 
 - simultaneous       |√W_> − √W_<|, which is the least loss over α as well;
 - gradient           |W_> − W_<|, the slope at α = 0;
@@ -15,7 +15,7 @@ body is finished when none gives more than there is. Among equal measures the fi
 the lowest cut, and x ≤ s before x > s: the two split the same pairs as long as all rows are
 covered, and preferring the smaller side instead made worse models, the larger one no better ones.
 Numbers are cut between two values (x ≤ s or x > s), categories are taken one by one (=, ≠) or in
-sets: those that pull most to one side. Missing values satisfy no condition.
+sets: those whose gradient is most to one side. Missing values satisfy no condition.
 
 A step costs O(K) per covered row and feature, or per bin and feature after a pass over the rows.
 """
@@ -25,14 +25,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, repeat
 
 import numpy as np
 import numpy.typing as npt
 
 from ..._native._rule_rows import cover
 from ..._native._rules import RuleGrower, Scratch
-from ..._utils.types import Matrix, Vector
+from ..._utils.types import Index, Matrix, Vector
 from ..boosting.bins import BinnedInputs
 from .bodies import Body, Condition, Interval, Membership
 
@@ -41,12 +41,17 @@ TECHNIQUES = ("simultaneous", "gradient", "gradient_boosting", "constant_step")
 # Rows times features that are worth a second thread.
 _WORTH_A_THREAD = 200_000
 
+# Gains this close may be ties, which the native search counts within a factor of 1 + 1e-9.
+_NEAR_TIE = 1.0 + 1e-6
+
 _NO_DECAY = np.ones(1)
 # Kinds of conditions, as the native search numbers them.
 _AT_MOST, _ABOVE, _AMONG, _NOT_AMONG = range(4)
 
 Inside = npt.NDArray[np.uint8]
 Tables = dict[int, Inside]
+# Gain, feature, kind, cut and members of a condition.
+Candidate = tuple[float, int, int, int, list[int]]
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,9 @@ class Terms:
     ----------
     levels : ndarray of int32, shape (n,)
     upper, lower : ndarray of shape (n,)
-        To be multiplied by the factors of the level: u and v. Over rows, row i pulls up with u_i
-        and down with v_i; over pairs, a higher row i and a lower row j weigh m·u_i·v_j, times the
-        decay of the levels between them.
+        To be multiplied by the factors of the level: u and v. Over rows, row i asks for
+        a greater score with u_i and for a lower one with v_i; over pairs, a higher row i and a
+        lower row j weigh m·u_i·v_j, times the decay of the levels between them.
     weights : ndarray of shape (n,)
     factors : ndarray of shape (2, K)
     decay : ndarray of shape (K,), optional
@@ -138,7 +143,8 @@ class RuleSearch:
         summed = bins.n_bins[self._nominal] if exact else bins.n_bins
         room = int(summed.max(initial=0)) + 1
         n_threads = max(1, min(n_threads, d))
-        self._shares = np.array_split(np.arange(d), n_threads)
+        self._features = np.arange(d)
+        self._shares = np.array_split(self._features, n_threads)
         self._scratches = [Scratch(n_levels, room) for _ in self._shares]
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
@@ -181,21 +187,30 @@ class RuleSearch:
             cover(self.bins.codes, feature, allowed, inside)
         return inside
 
-    def _best(self, least: float, n_inside: int) -> tuple[float, int, int, int, list[int]] | None:
+    def _best(self, least: float, n_inside: int) -> Candidate | None:
+        """The first of the best conditions, as one scan over all features in turn finds it."""
         if self._pool is None or n_inside * len(self._nominal) < _WORTH_A_THREAD:
-            for scratch, share in zip(self._scratches, self._shares, strict=True):
-                self._grower.scan(scratch, share, least)
-        else:
-            list(self._pool.map(self._scan, self._scratches, self._shares, repeat(least)))
-        best: tuple[float, int, int, int, list[int]] | None = None
-        for scratch in self._scratches:
-            found = scratch.found()
-            if found[1] >= 0 and (best is None or found[0] > best[0]):
-                best = found
+            return self._scan(self._scratches[0], self._features, least)
+        by_share = self._pool.map(self._scan_each, self._scratches, self._shares, repeat(least))
+        best: Candidate | None = None
+        for found in chain.from_iterable(by_share):
+            if found is None or found[0] <= least:
+                continue
+            if found[0] <= _NEAR_TIE * least:
+                # Which of the cuts on the feature wins depends on the gain that it has to beat.
+                feature = self._features[found[1] : found[1] + 1]
+                found = self._scan(self._scratches[0], feature, least)
+            if found is not None:
+                best, least = found, found[0]
         return best
 
-    def _scan(self, scratch: Scratch, share: npt.NDArray[np.intp], least: float) -> None:
-        self._grower.scan(scratch, share, least)
+    def _scan(self, scratch: Scratch, features: Index, least: float) -> Candidate | None:
+        self._grower.scan(scratch, features, least)
+        found: Candidate = scratch.found()
+        return found if found[1] >= 0 else None
+
+    def _scan_each(self, scratch: Scratch, share: Index, least: float) -> list[Candidate | None]:
+        return [self._scan(scratch, share[m : m + 1], least) for m in range(len(share))]
 
     def _allowed(self, feature: int, kind: int, cut: int, members: Sequence[int]) -> Inside:
         """Table of the codes that satisfy a condition; the last stands for a missing value."""

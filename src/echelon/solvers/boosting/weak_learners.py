@@ -1,6 +1,6 @@
-"""Weak learners of ±1 or of [−1, 1] that cut the inputs by a plane.
+"""Weak learners of ±1 or of [−1, 1]: planes through the inputs, and ordinal stumps.
 
-Both maximise Σ_i u_i·sign(w·x_i + w_0) for given pulls u, which is to minimise the error of
+Planes maximise Σ_i u_i·sign(w·x_i + w_0) for given u, which is to minimise the error of
 weights |u| and labels sign u, by going along random directions of weight space (random coordinate
 descent; Li, 2005): the sum is a staircase along a line, whose best stair is found exactly. A
 direction is one input plus a random multiple of the bias, so it costs O(n) and the first one gives
@@ -21,6 +21,8 @@ import numpy.typing as npt
 
 from ..._native._weak_linear import descend
 from ..._utils.types import Matrix, Vector
+from .bins import BinnedInputs
+from .stumps import Stump, StumpSearch
 
 #: γ: mean size of the argument of tanh.
 SLOPE = 2.0
@@ -51,7 +53,7 @@ class LinearMember:
 
 
 class LinearSearch:
-    """Search over the same inputs for many pulls, as boosting needs it.
+    """Search over the same inputs for many u, as boosting needs it.
 
     Parameters
     ----------
@@ -85,25 +87,25 @@ class LinearSearch:
         cells = 1 << int(np.clip(len(X) // 4, 64, 2048)).bit_length()
         self._scratch = np.empty((2 * len(X), 2)), np.empty((2, cells + 1))
 
-    def fit(self, pull: Vector, rng: np.random.Generator) -> tuple[LinearMember, Vector]:
+    def fit(self, u: Vector, rng: np.random.Generator) -> tuple[LinearMember, Vector]:
         """A member and its values of the rows; a constant one where no direction raises the sum."""
         coef = np.zeros(len(self._varying) + 1)
         coef[-1] = 1.0
-        scores = np.ones(len(pull))
+        scores = np.ones(len(u))
         if len(self._varying):
             features = rng.integers(len(self._varying), size=self._steps)
             offsets = rng.standard_normal(self._steps)
-            chunk = max(1, _CALL // len(pull))
+            chunk = max(1, _CALL // len(u))
             for at in range(0, self._steps, chunk):
                 part = slice(at, at + chunk)
                 descend(
-                    self._columns, pull, features[part], offsets[part], coef, scores, *self._scratch
+                    self._columns, u, features[part], offsets[part], coef, scores, *self._scratch
                 )
         if not self.binary:
             coef *= SLOPE / float(self._shares @ np.abs(scores))
         member = self._in_input_units(coef)
         h = member.predict(self._X)
-        if pull @ h < 0.0:
+        if u @ h < 0.0:
             # What raises the sum of signs can, rarely, lower that of sigmoids.
             return LinearMember(-member.coef, -member.intercept, member.soft), -h
         return member, h
@@ -147,3 +149,36 @@ def _squash(scores: npt.NDArray[np.float64], soft: bool) -> npt.NDArray[np.float
     if soft:
         return np.asarray(np.tanh(scores, out=scores))
     return np.where(scores > 0.0, 1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class StumpMember:
+    """A stump that answers ±1."""
+
+    stump: Stump
+
+    def predict(self, X: Matrix) -> Vector:
+        """Values ±1."""
+        return np.asarray(2.0 * self.stump.ranks(X) - 1.0, dtype=np.float64)
+
+
+class StumpLearner:
+    """The stump of greatest Σ u_i·h(x_i), exactly."""
+
+    binary = True
+    deterministic = True
+
+    def __init__(self, bins: BinnedInputs, n_threads: int = 1) -> None:
+        self._search = StumpSearch(bins, 2, n_threads)
+        self._width = len(bins.edges)
+
+    def fit(self, u: Vector, rng: np.random.Generator) -> tuple[StumpMember, Vector]:
+        """The stump and its values of the rows."""
+        stump, ranks = self._search.find(u[:, None])
+        return StumpMember(stump), np.asarray(2.0 * ranks - 1.0, dtype=np.float64)
+
+    def importances(self, member: StumpMember) -> Vector:
+        """One for the input of the stump."""
+        shares = np.zeros(self._width)
+        shares[member.stump.feature] = 1.0
+        return shares

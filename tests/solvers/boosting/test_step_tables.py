@@ -5,8 +5,8 @@ from support.stumps import signed_problems
 
 from echelon.ordinal.reduction import VoteTally, vote_margins
 from echelon.solvers.boosting.bins import bin_inputs
-from echelon.solvers.boosting.stump_tables import tabulate, votes_above
-from echelon.solvers.boosting.stumps import best_stump
+from echelon.solvers.boosting.step_tables import sum_steps
+from echelon.solvers.boosting.stumps import best_stump, tabulate
 
 
 @given(signed_problems(most_rows=12, most_features=3, most_classes=5), st.integers(1, 6))
@@ -20,5 +20,5 @@ def test_tables_count_the_votes_of_all_stumps(problem, T):
     tally = VoteTally(len(rows), K)
     for stump, weight in zip(stumps, weights, strict=True):
         tally.add(stump.ranks(rows), weight)
-    above = votes_above(tabulate(stumps, weights), rows, K)
+    above = sum_steps(tabulate(stumps, weights), rows, K - 1)
     np.testing.assert_allclose(vote_margins(above, weights.sum()), tally.margins(), atol=1e-12)

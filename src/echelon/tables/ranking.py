@@ -1,0 +1,350 @@
+"""A table to learn a ranking from, or to rank: inputs, labels, queries, ids and judged pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._utils.types import Matrix, Vector
+from .faults import Argument, TableError, no_such_column, opening
+from .formats import checked_format, named_format
+from .labelled import labelled_rows, model_inputs
+from .labels import absent_levels, encode_target, ordered_labels
+from .lookalikes import notes_on_texts
+from .reading import read_table
+from .schema import Schema
+from .svmlight import LABEL, QUERY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCORE, POSITION, ROW = "score", "position", "row"
+
+
+@dataclass(frozen=True)
+class RankingTable:
+    """Rows to rank, and what is known of their order.
+
+    Parameters
+    ----------
+    X : DataFrame
+        Inputs as `schema` makes them.
+    schema : Schema
+        Of the inputs.
+    y : ndarray, optional
+        Numbers whose order is that of the labels.
+    target : str, optional
+        Name of the label column.
+    levels : list of str, optional
+        The labels from lowest to highest where they are text.
+    queries : list, optional
+        The query of each row; only rows of one query are compared.
+    qid_name : str, optional
+        Name of the column of queries.
+    ids : list, optional
+        The id of each row.
+    id_name : str, optional
+        Name of the column of ids.
+    pairs : ndarray of shape (m, 2), optional
+        Rows of winner and loser.
+    pair_weight : ndarray of shape (m,), optional
+    source : str
+        What the table is called in messages.
+    notes : tuple of str
+        Sentences on what was left out.
+    """
+
+    X: pd.DataFrame
+    schema: Schema
+    y: Vector | None = None
+    target: str | None = None
+    levels: list[str] | None = None
+    queries: list[Any] | None = None
+    qid_name: str | None = None
+    ids: list[Any] | None = None
+    id_name: str | None = None
+    pairs: Matrix | None = None
+    pair_weight: Vector | None = None
+    source: str = "the table"
+    notes: tuple[str, ...] = ()
+
+    def fit_arguments(self) -> dict[str, Any]:
+        """What ``fit`` takes besides inputs and labels."""
+        given = {
+            "qid": None if self.y is None else self.queries,
+            "pairs": self.pairs,
+            "pair_weight": self.pair_weight,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+    def units(self) -> tuple[int, str]:
+        """How many of what a cross-validation holds out."""
+        if self.pairs is not None:
+            return len(self.pairs), "pairs"
+        if self.queries is not None:
+            return len(set(self.queries)), "queries"
+        return len(self.X), "rows"
+
+    def about(self) -> str:
+        """One line about the table."""
+        parts = [f"{len(self.X):,} rows", f"{self.X.shape[1]} inputs"]
+        if self.queries is not None:
+            parts.append(f"{len(set(self.queries)):,} queries")
+        if self.pairs is not None:
+            parts.append(f"{len(self.pairs):,} judged pairs")
+        return f"{self.source}: {', '.join(parts)}"
+
+    def require_a_pair(self) -> None:
+        """Refuse a table in which nothing stands above anything."""
+        from ..pairs import PairSet
+
+        judged = self.pairs is not None and (self.pair_weight is None or self.pair_weight.any())
+        implied = self.y is not None and PairSet.from_labels(self.y, self.queries).n_pairs > 0
+        if judged or implied:
+            return
+        if self.y is None:
+            raise TableError("There is no pair to learn from: no judgement has a positive weight.")
+        among = f"no query of {self.qid_name!r} has two rows" if self.queries else "no two rows are"
+        raise TableError(
+            f"There is no pair to learn from in {self.source}: {among} with different labels "
+            f"{self.target!r}."
+        )
+
+
+def is_svmlight(source: str | Path, format: str | None = None) -> bool:
+    """Whether a table is one of svmlight, which has names for labels and queries of its own."""
+    return (checked_format(format) or named_format(Path(source))) == "svmlight"
+
+
+def read_ranking_table(
+    source: str | Path,
+    target: str | None = None,
+    qid: str | None = None,
+    *,
+    pairs: str | Path | None = None,
+    id: str | None = None,
+    order: str | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    drop: Sequence[str] = (),
+    drop_unlabelled: bool = False,
+) -> RankingTable:
+    """Read a table with labels, or with ids and a table of judged pairs, or both.
+
+    Parameters
+    ----------
+    source, format, delimiter
+        As for `read_table`. An svmlight file has labels and queries of its own.
+    pairs : str or Path, optional
+        A table of judged pairs, as for `ranking_table`.
+    target, qid, id, order, drop, drop_unlabelled
+        As for `ranking_table`.
+    """
+    svmlight = is_svmlight(source, format)
+    if svmlight and target is None and pairs is None:
+        target = LABEL
+    frame = read_table(source, format=format, delimiter=delimiter, target=target)
+    if svmlight and qid is None and QUERY in frame.columns:
+        qid = QUERY
+    if svmlight and target is None:
+        drop = [*drop, LABEL]
+    return ranking_table(
+        frame,
+        target,
+        qid,
+        pairs=None if pairs is None else read_table(pairs),
+        id=id,
+        order=order,
+        drop=drop,
+        drop_unlabelled=drop_unlabelled,
+        source=str(source),
+        pairs_source="The table of pairs" if pairs is None else str(pairs),
+    )
+
+
+def ranking_table(
+    frame: pd.DataFrame,
+    target: str | None = None,
+    qid: str | None = None,
+    *,
+    pairs: pd.DataFrame | None = None,
+    id: str | None = None,
+    order: str | None = None,
+    drop: Sequence[str] = (),
+    drop_unlabelled: bool = False,
+    source: str = "the table",
+    pairs_source: str = "The table of pairs",
+) -> RankingTable:
+    """Split a data frame into inputs, labels, queries, ids and judged pairs.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    target : str, optional
+        Column of labels to learn from, higher is better.
+    qid : str, optional
+        Column of queries: only rows of one query are compared.
+    pairs : DataFrame, optional
+        Columns ``winner`` and ``loser`` with ids of rows, and maybe ``weight``; needs `id`.
+    id : str, optional
+        Column with the id of each row.
+    order : str, optional
+        The labels from lowest to highest, as ``"poor<fair<good"``, where they are text.
+    drop : sequence of str
+        Columns to leave out.
+    drop_unlabelled : bool
+        Leave out rows without a label instead of refusing them.
+    source, pairs_source : str
+        What the tables are called in errors.
+
+    Raises
+    ------
+    TableError
+        One sentence that says what to do.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"size": [1.0, 2.0, 3.0], "q": [1, 1, 2], "grade": [0, 2, 1]})
+    >>> table = ranking_table(frame, "grade", "q")
+    >>> table.schema.names, table.units()
+    (['size'], (2, 'queries'))
+    """
+    if target is None and pairs is None:
+        parts = ("labels with ", Argument("target"), ", or judged pairs with ", Argument("pairs"))
+        raise TableError("Say what to learn from: ", *parts, ".")
+    if pairs is not None and id is None:
+        needs = (Argument("pairs"), " needs ", Argument("id"))
+        raise TableError(*needs, ", the column that holds the ids of rows.")
+    require_columns(source, frame, {"target": target, "qid": qid, "id": id}, drop)
+    notes: list[str] = []
+    y, levels = None, None
+    if target is not None:
+        frame, notes = labelled_rows(frame, target, drop_unlabelled, source)
+        y, levels = _relevance(frame[target], order, target)
+        if order is not None and levels is not None:
+            notes += absent_levels(frame[target], levels)
+        if qid is None:
+            notes.append("All rows are compared, as no column of queries is named.")
+    queries, ids = entries(source, frame, qid, "query"), entries(source, frame, id, "id")
+    judged = (None, None) if pairs is None else _judged(pairs, ids, id, source, pairs_source)
+    named = [name for name in (target, qid, id) if name is not None]
+    rest = frame.drop(columns=list(dict.fromkeys([*named, *drop])))
+    inputs, more = model_inputs(rest, (), source, "to rank by")
+    schema = Schema.of(inputs)
+    table = RankingTable(
+        schema.apply(inputs, source),
+        schema,
+        y,
+        target,
+        levels,
+        queries,
+        qid,
+        ids,
+        id,
+        *judged,
+        source,
+        (*notes, *more, *notes_on_texts(schema, len(inputs))),
+    )
+    table.require_a_pair()
+    return table
+
+
+def require_columns(
+    where: str, frame: Any, named: dict[str, str | None], drop: Sequence[str] = ()
+) -> None:
+    """Refuse arguments that name columns that are not there, or the same one."""
+    names = [str(name) for name in frame.columns]
+    for name in [*named.values(), *drop]:
+        if name is not None and name not in names:
+            raise no_such_column(opening(where), name, names)
+    seen: dict[str, str] = {}
+    for argument, name in named.items():
+        if name is None:
+            continue
+        if argument != "target" and name in (SCORE, POSITION):
+            taken = " has the name of a column of the ranking; rename it."
+            raise TableError(Argument(argument, name), taken)
+        if name in seen:
+            both = (Argument(seen[name]), " and ", Argument(argument))
+            raise TableError(*both, f" name the same column, {name!r}.")
+        seen[name] = argument
+
+
+def entries(where: str, frame: Any, name: str | None, what: str) -> list[Any] | None:
+    """Queries or ids, which every row must have; None where no column is named."""
+    if name is None:
+        return None
+    missing = frame[name].isna()
+    if missing.any():
+        row = int(missing.to_numpy().argmax()) + 1
+        raise TableError(f"Column {name!r} of {where} has no {what} in row {row:,}.")
+    return list(frame[name].tolist())
+
+
+def _relevance(labels: Any, order: str | None, name: str) -> tuple[Vector, list[str] | None]:
+    """Numbers in the order of the labels, and the levels of text from lowest to highest."""
+    numeric = labels.dtype.kind in "biuf" and not hasattr(labels.dtype, "categories")
+    if order is None and numeric:
+        values = labels.to_numpy(dtype=np.float64)
+        if np.isinf(values).any():
+            raise TableError(f"The target {name!r} holds an infinite number.")
+        return values, None
+    _, classes = ordered_labels(labels, order, name)
+    codes = encode_target(np.asarray(labels, dtype=object), classes, name)
+    return codes.astype(np.float64), [str(label) for label in classes]
+
+
+def _judged(
+    pairs: pd.DataFrame, ids: Any, id: str | None, where: str, name: str
+) -> tuple[Any, Any]:
+    """Rows of winner and loser, and the weights of the judgements if there are any."""
+    columns = [str(column) for column in pairs.columns]
+    for column in ("winner", "loser"):
+        if column not in columns:
+            raise no_such_column(name, column, columns)
+    rows: dict[str, int] = {}
+    for row, entry in enumerate(ids):
+        if rows.setdefault(_text(entry), row) != row:
+            raise TableError(
+                f"Column {id!r} of {where} must hold distinct ids; found {entry!r} twice."
+            )
+    found = np.column_stack(
+        [_rows_of(name, side, pairs[side].tolist(), rows, where) for side in ("winner", "loser")]
+    )
+    same = np.flatnonzero(found[:, 0] == found[:, 1])
+    if len(same):
+        raise TableError(f"{name} has a row {same[0] + 1:,} whose winner and loser are the same.")
+    return found, _weights(pairs["weight"], name) if "weight" in columns else None
+
+
+def _weights(column: Any, name: str) -> Vector:
+    if column.dtype.kind in "biuf":
+        weights = np.asarray(column, dtype=np.float64)
+        if np.isfinite(weights).all() and (weights >= 0).all():
+            return weights
+    raise TableError(f"Column 'weight' of {name} must hold numbers that are not negative.")
+
+
+def _rows_of(
+    name: str, side: str, entries: list[Any], rows: dict[str, int], where: str
+) -> list[int]:
+    found = [rows.get(_text(entry)) for entry in entries]
+    if None in found:
+        number = found.index(None)
+        raise TableError(
+            f"{name} names the id {_text(entries[number])!r} as {side} in row {number + 1:,}, "
+            f"which no row of {where} has."
+        )
+    return [row for row in found if row is not None]
+
+
+def _text(entry: Any) -> str:
+    """An id as text: 7, 7.0 and "7" are the same."""
+    if isinstance(entry, float) and entry.is_integer():
+        return str(int(entry))
+    return str(entry).strip()
