@@ -19,7 +19,6 @@ from .._utils.types import Vector
 from .exponential import ExponentialLoss
 from .hinge import HingeLoss
 from .logistic import LogisticLoss
-from .misranking import misranked as misranked
 from .pair_set import LevelPairs, ListedPairs, PairSet
 
 Derivatives = tuple[Vector, Vector, Vector]
