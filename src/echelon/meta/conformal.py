@@ -229,7 +229,7 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
     def _splits(self, data: OrdinalData) -> Iterable[Split]:
         """Rows to fit on and rows to calibrate on.
 
-        Rows are dealt out without a look at the labels, as theorem 1 needs; by class where
+        Rows are assigned without regard to the labels, as theorem 1 needs; by class where
         each class is calibrated by itself.
         """
         rng = check_random_state(self.random_state)

@@ -63,7 +63,7 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
     Parameters
     ----------
     estimator : ranker, default=RankBoost()
-        Fitted on the ranks 0 … K−1; its ``predict`` gives scores. A regressor will do.
+        Fitted on the ranks 0 … K−1; its ``predict`` gives scores. A regressor works too.
     thresholds : {"cost", "exponential"}, default="cost"
         How thresholds are found for given scores: those of the least total cost exactly, or those
         of the least exponential threshold loss, in closed form. The latter depends on the scale of

@@ -34,12 +34,12 @@ class PairTotals:
 
     @property
     def accuracy(self) -> float:
-        """Share of the pairs in the right order, where level counts one half."""
+        """Share of the pairs in the right order, where a tie counts one half."""
         return (self.concordant + 0.5 * self.tied) / self.total
 
 
 def misranked(pairs: PairSet, scores: npt.ArrayLike) -> PairTotals:
-    """Weigh the pairs of a set that scores put in the right order, level, and in the wrong one.
+    """Weigh the pairs of a set that scores put in the right order, tie, and put in the wrong one.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """From preferences on pairs to an order of all items: the second stage of [MRT18] section 10.6.
 
-A preference function h(u, v) ∈ [0, 1] says how surely item u is to stand above item v. It need not
-be transitive, only consistent: h(u, v) + h(v, u) = 1. It may be expensive, so it is asked in
-batches, and what was asked is counted.
+A preference function h(u, v) ∈ [0, 1] is the probability that item u is preferred to item v. It
+need not be transitive, only consistent: h(u, v) + h(v, u) = 1. It may be expensive, so it is asked
+in batches, and what was asked is counted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def sort_by_degree(
     Parameters
     ----------
     h : callable or array-like of shape (n, n)
-        Function of two arrays of items, giving the probability that the first is to stand above the
+        Function of two arrays of items, giving the probability that the first is preferred to the
         second for each pair; or all of them as a matrix H[u, v].
     n : int, optional
         Number of items; needed for a function.
@@ -107,7 +107,7 @@ def quicksort(
     Parameters
     ----------
     h : callable or array-like of shape (n, n)
-        Function of two arrays of items, giving the probability that the first is to stand above the
+        Function of two arrays of items, giving the probability that the first is preferred to the
         second for each pair; or all of them as a matrix H[u, v].
     n : int, optional
         Number of items; needed for a function.

@@ -31,7 +31,7 @@ class PreferenceOracle:
     Parameters
     ----------
     function : callable
-        ``function(a, b)`` gives the probability that item `a` is to stand above item `b`, or a
+        ``function(a, b)`` gives the probability that item `a` is preferred to item `b`, or a
         boolean. With `batched` it takes two lists of items and gives as many answers. It may be
         async either way.
     batched : bool, default=False
@@ -57,8 +57,8 @@ class PreferenceOracle:
     Notes
     -----
     Answers that came before an error are kept in the cache, so that ranking again after a failure
-    asks only for the rest. Items are known by equality if they can be hashed, else by identity. Two
-    equal items have preference ½ and are not asked.
+    asks only for the rest. Items are compared by equality if they can be hashed, else by identity.
+    Two equal items have preference ½ and are not asked.
 
     An async function runs in one event loop for as long as a ranking takes, or a ``with oracle:``
     block around several; this works within a running loop too, as in notebooks. A client that it
@@ -249,7 +249,7 @@ class PreferenceOracle:
 
 
 class _Pair(NamedTuple):
-    """Two items, what the pair is known by, None if they are equal, and whether the other way."""
+    """Two items, the key of their answer (None if they are equal), and whether it is for (b, a)."""
 
     first: Any
     second: Any
@@ -331,7 +331,7 @@ def rank_by_preference(
     items : iterable
         What is to be ranked, such as texts.
     oracle : callable, PreferenceOracle, or array-like of shape (n, n)
-        Function of two items that gives the probability, or says, that the first is to stand above
+        Function of two items that gives the probability, or says, that the first is preferred to
         the second; it may be async. A `PreferenceOracle` has more settings and keeps its answers
         for further rankings. A matrix holds the probabilities of all pairs.
     method : {"quicksort", "degree"}, default="quicksort"

@@ -52,7 +52,7 @@ class PreferenceRanker(RankerMixin, BaseEstimator):
         and halves the time; use it if features and classifier treat both directions alike.
     max_pairs : int, default=100_000
         If labels imply more pairs, so many are drawn by their weight, with replacement. Stated
-        pairs are used one and all.
+        pairs are all used.
     n_reference : int, default=64
         Training rows that ``predict`` compares a row with, drawn by weight if there are more.
     random_state : int, RandomState instance, optional

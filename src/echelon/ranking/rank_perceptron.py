@@ -60,8 +60,8 @@ class RankPerceptron(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
     margin of the weights found; the largest margin gives a smaller one.
 
     Pairs are drawn by weight and never listed. All of them are looked at after each epoch, in
-    O(n log n): by then each row knows its worst partner. If the draws found no mistake and this
-    does, these pairs are presented. So an epoch makes an update or is the last one.
+    O(n log n): the worst partner of every row is found. If the draws met no mistake and
+    there is one, these pairs are presented. So an epoch makes an update or is the last one.
 
     For a given `random_state` the fit does not depend on the order of rows, and integer weights
     equal repeated rows. A step has no rate, since from zero another rate scales the weights and

@@ -24,7 +24,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._utils.types import Codes, Vector
-from ...pairs.losses import PAIR_LOSSES
 
 # L of each loss, in units of the mean ‖d‖².
 _CURVATURES = {"hinge": 0.25, "squared_hinge": 2.0}
@@ -104,10 +103,12 @@ def _step(D: Any, state: DescentState, steps: PairSteps) -> DescentState:
     own = float((D.multiply(D) if sp.issparse(D) else D * D).sum())
     size, n_pairs, squares = D.shape[0], state.n_pairs + D.shape[0], state.squares + own
     curvature = _CURVATURES[steps.loss] * max(squares / n_pairs, own / size)
-    _, slopes, _ = PAIR_LOSSES[steps.loss].derivatives(np.asarray(D @ state.coef), 1.0)
+    # The slope alone: steps are small and many, and the table's derivatives would come with more.
+    short = np.maximum(1.0 - np.asarray(D @ state.coef), 0.0)
+    slopes = 2.0 * short if steps.loss == "squared_hinge" else (short > 0.0).astype(np.float64)
     t = state.n_steps + 1
     rate = steps.rate(t, curvature)
     shrunk = max(0.0, 1.0 - rate * steps.alpha) * state.coef
-    coef = shrunk - (rate / size) * np.asarray(D.T @ slopes)
+    coef = shrunk + (rate / size) * np.asarray(D.T @ slopes)
     average = state.average + (2.0 / (t + 1)) * (coef - state.average)
     return DescentState(coef, average, t, n_pairs, squares)

@@ -158,7 +158,7 @@ class _SortedRows:
 
 
 def _query_places(part: LevelPairs, keys: Vector) -> Codes:
-    """Place of each query by its distinct rows; sums of whole numbers know no order of terms."""
+    """Place of each query by its distinct rows; sums of whole numbers have no order."""
     order = np.lexsort((keys, part.segments))
     _, new_row = _first_of_kind(part.segments[order], keys[order])
     # Adding zero makes −0 the same as 0. Products of whole numbers go around at 2⁶⁴.

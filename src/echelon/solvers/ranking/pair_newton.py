@@ -199,7 +199,7 @@ def without_idle_rows(
     """The solution less coefficients of rows in no pair that bears on it, if it is as good.
 
     For spaces with a coefficient for each row. At the optimum coefficients are those of the dual,
-    and near it either these will do or the others with zeros put in.
+    and near it either these or the others with zeros put in are as good.
     """
     loss = pair_loss("squared_hinge" if squared else "hinge", pairs)
     bound = solution.objective - solution.duality_gap

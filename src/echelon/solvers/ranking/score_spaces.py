@@ -1,7 +1,7 @@
 """Where scores come from, as a solver sees them: linear functions of rows, or sums of kernels.
 
 A solver for losses of scores needs little of a model: the scores of an element (coefficients of
-inputs, or of kernel rows), the element that stands for a derivative in the scores, and a norm.
+inputs, or of kernel rows), the gradient as an element, from a derivative in the scores, and a norm.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class LinearSpace:
         slack = 1.0 - (scores[self._winners] - scores[self._losers])
         outside = np.maximum(0.0, np.maximum(-slack, slack - width))
         few = min(len(slack), _FEWEST_CURVED_PER_COLUMN * self.size)
-        # Where next to no drawn pair has any, those nearest to it stand in.
+        # Where next to no drawn pair has any, the nearest ones are taken.
         limit = np.partition(outside, few - 1)[few - 1]
         curved = self._few_differences[np.flatnonzero(outside <= limit)]
         scale = weight / curved.shape[0]
