@@ -460,7 +460,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         check_is_fitted(self)
         if self._calibration is None:
             return exceedance_to_probabilities(expit(2.0 * self._margins(X)))
-        return self._calibrated(self._latent(X))
+        return _calibrated(self._latent(X), *self._calibration)
 
     def predict_with_proba(self, X: MatrixLike) -> tuple[LabelArray, npt.NDArray[np.float64]]:
         """Labels and class probabilities at the cost of one of them.
@@ -480,11 +480,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
             return self._scale.decode(decode(G)), exceedance_to_probabilities(expit(2.0 * G))
         scores = self._latent(X)
         labels = self._scale.decode(decode(margins(scores, self.thresholds_)))
-        return labels, self._calibrated(scores)
-
-    def _calibrated(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        slope, thresholds = self._calibration
-        return exceedance_to_probabilities(expit(slope * scores[:, None] - thresholds))
+        return labels, _calibrated(scores, *self._calibration)
 
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         X = self._positions(X)
@@ -497,3 +493,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _calibrated(scores: Vector, slope: float, thresholds: Vector) -> npt.NDArray[np.float64]:
+    return exceedance_to_probabilities(expit(slope * scores[:, None] - thresholds))
