@@ -167,7 +167,6 @@ def spoiled(model_file, path, how):
     else:
         foreign = skops.io.dumps([Namespace(answer=42), None])
         members = altered(model_file, lambda m: {"model.skops": foreign})
-        del members["arrays.npz"]  # with them, predict would have no need of the estimators
         sums = json.loads(members["checksums.json"])
         sums["model.skops"] = hashlib.sha256(foreign).hexdigest()
         zipped(path, {**members, "checksums.json": json.dumps(sums).encode()})
@@ -196,3 +195,17 @@ def test_model_files_that_are_refused(fails, model_file, tmp_path, command, how,
 def test_a_table_in_place_of_a_model(fails, tmp_path):
     path = written(tmp_path, ("t.csv", csv_bytes(good())))
     assert "not a model file" in fails(3, "predict", path, path)
+
+
+@pytest.mark.parametrize(
+    ("options", "end"),
+    [
+        ([], "so give --delimiter ';'."),
+        (["--delimiter", ";"], "highest with --order 'lowest<…<highest'."),
+        (["--delimiter", ";", "--order", "poor<good"], "that --order does not name: great, fair."),
+    ],
+)
+def test_messages_of_the_library_are_in_the_words_of_the_command(fails, tmp_path, options, end):
+    (tmp_path / "t.csv").write_bytes(csv_bytes(good(), sep=";"))
+    said = fails(2, "fit", tmp_path / "t.csv", *options)
+    assert end in said and "=" not in said.partition("Error")[2]

@@ -293,3 +293,45 @@ def test_no_rows_in_a_typed_file(tmp_path):
     for read in (read_table, lambda path: list(read_chunks(path))):
         with pytest.raises(TableError, match="has no rows"):
             read(path)
+
+
+def test_a_late_cell_that_takes_a_closer_look(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 128)
+    rows = "".join(f"{place},{place / 4}\n" for place in range(100))
+    path = tmp_path / "late.csv"
+    path.write_text(f"a,b\n{rows} NA ,1\n7, nan \n")
+    schema = Schema((Column("a", "number"), Column("b", "number")))
+    frame = pd.concat(read_chunks(path, schema=schema))
+    assert frame.index.tolist() == list(range(102))
+    assert frame["a"].tolist()[:100] == list(range(100)) and frame["a"].isna()[100]
+    assert frame["b"].tolist()[99:101] == [24.75, 1.0] and frame["b"].isna()[101]
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(path.read_bytes())))
+    pd.testing.assert_frame_equal(pd.concat(read_chunks("-", schema=schema)), frame)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"a,b\n1,2\n3\n", r"has 1 cells in a row that begins with '3', where the header has 2\.$"),
+        (b'a,b\n1,2\n3,"4\n', r"has a quotation mark that is not closed\.$"),
+        (b"a,b\n1,2\n3\xe9,4\n", r"has a byte that is not UTF-8; save it as UTF-8\.$"),
+    ],
+)
+def test_what_is_wrong_with_bytes_that_pass_once(monkeypatch, text, message):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
+    with pytest.raises(TableError, match=message):
+        list(read_chunks("-", schema=Schema((Column("a", "category"),)), keep=()))
+
+
+def test_a_row_that_is_longer_than_a_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 64)
+    path = tmp_path / "long.csv"
+    path.write_text(f"a,b\n1,x\n2,{'y' * 1000}\n3,z\n")
+    assert read_table(path)["b"].str.len().tolist() == [1, 1000, 1]
+
+
+def test_a_header_longer_than_the_first_bytes(tmp_path):
+    names = [f"{'n' * 100}{place}" for place in range(1000)]
+    path = tmp_path / "wide.csv"
+    path.write_text(f"{','.join(names)}\n{','.join(['1'] * 1000)}\n")
+    assert read_table(path).columns.tolist() == names

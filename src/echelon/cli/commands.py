@@ -105,9 +105,9 @@ def _nothing() -> None: ...
 
 def _show_version(asked: bool) -> None:
     if asked:
-        import echelon
+        from importlib.metadata import version
 
-        typer.echo(f"echelon {echelon.__version__}")
+        typer.echo(f"echelon {version('echelon')}")
         raise typer.Exit
 
 

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_expit, log_ndtr, ndtri
+from scipy.special import expit, log_expit, log_ndtr, ndtri
 
 from .._utils.types import Array
 
@@ -47,6 +47,10 @@ class Link(ABC):
     def log_interval(self, lower: Array, upper: Array) -> Array:
         """ln(F(upper) − F(lower)) for lower < upper, either of which may be infinite."""
 
+    def interval(self, lower: Array, upper: Array) -> Array:
+        """F(upper) − F(lower), as exactly as its logarithm."""
+        return np.exp(self.log_interval(lower, upper))
+
     @abstractmethod
     def quantile(self, q: Array) -> Array:
         """F⁻¹(q) for 0 < q < 1."""
@@ -67,6 +71,9 @@ class Logit(Link):
         # F(u) − F(l) = F(u)·(1 − F(l))·(1 − e^{−(u−l)})
         width = _log1mexp(np.minimum(lower - upper, 0.0))
         return np.asarray(log_expit(upper) + log_expit(-lower) + width)
+
+    def interval(self, lower: Array, upper: Array) -> Array:
+        return np.asarray(expit(upper) * expit(-lower) * -np.expm1(np.minimum(lower - upper, 0.0)))
 
     def quantile(self, q: Array) -> Array:
         return np.asarray(np.log(q) - np.log1p(-q))
@@ -233,13 +240,9 @@ def class_probabilities(link: Link, scores: Array, thresholds: Array) -> Array:
     edges = np.concatenate([[-np.inf], thresholds, [np.inf]])
     lower, upper = edges[:-1] - scores[:, None], edges[1:] - scores[:, None]
     empty = edges[:-1] == edges[1:]
-    probability = np.exp(
-        np.where(
-            empty,
-            -np.inf,
-            link.log_interval(np.where(empty, -1.0, lower), np.where(empty, 1.0, upper)),
-        )
-    )
+    if empty.any():
+        lower, upper = np.where(empty, -1.0, lower), np.where(empty, 1.0, upper)
+    probability = np.where(empty, 0.0, link.interval(lower, upper))
     return np.asarray(probability / probability.sum(axis=1, keepdims=True))
 
 

@@ -142,10 +142,9 @@ def labelled_table(
     y, classes = ordered_labels(frame[target], order, target)
     if order is not None:
         notes += absent_levels(y, classes)
-    inputs, more = model_inputs(
+    inputs, schema, more = model_inputs(
         frame.drop(columns=[target, *drop]), keep, where, f"besides the target {target!r}"
     )
-    schema = Schema.of(inputs)
     X = schema.apply(inputs, source)
     notes += [*more, *notes_on_texts(schema, len(X))]
     return LabelledTable(X, y, classes, target, schema, tuple(notes))
@@ -188,8 +187,8 @@ def labelled_rows(
 
 def model_inputs(
     frame: pd.DataFrame, keep: Collection[str], where: str, purpose: str
-) -> tuple[pd.DataFrame, list[str]]:
-    """Columns without those that only name rows, and notes on these."""
+) -> tuple[pd.DataFrame, Schema, list[str]]:
+    """Columns without those that only name rows, their schema, and notes on those left out."""
     where = opening(where)
     if not frame.shape[1]:
         raise TableError(f"{where} has no column {purpose}.")
@@ -216,4 +215,5 @@ def model_inputs(
     notes = [
         f"Column {name!r} left out as an identifier: {reason}." for name, reason in left_out.items()
     ]
-    return frame.drop(columns=list(left_out)), notes
+    kept = tuple(column for column in schema.columns if column.name not in left_out)
+    return frame.drop(columns=list(left_out)), Schema(kept), notes

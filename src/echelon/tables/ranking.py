@@ -234,21 +234,21 @@ def ranking_table(
     judged = (None, None) if pairs is None else _judged(pairs, ids, id, source, pairs_source)
     named = [name for name in (target, qid, id) if name is not None]
     rest = frame.drop(columns=list(dict.fromkeys([*named, *drop])))
-    inputs, more = model_inputs(rest, (), source, "to rank by")
-    schema = Schema.of(inputs)
+    inputs, schema, more = model_inputs(rest, (), source, "to rank by")
     table = RankingTable(
         schema.apply(inputs, source),
         schema,
-        y,
-        target,
-        levels,
-        queries,
-        qid,
-        ids,
-        id,
-        *judged,
-        source,
-        (*notes, *more, *notes_on_texts(schema, len(inputs))),
+        y=y,
+        target=target,
+        levels=levels,
+        queries=queries,
+        qid_name=qid,
+        ids=ids,
+        id_name=id,
+        pairs=judged[0],
+        pair_weight=judged[1],
+        source=source,
+        notes=(*notes, *more, *notes_on_texts(schema, len(inputs))),
     )
     table.require_a_pair()
     return table

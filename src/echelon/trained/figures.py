@@ -12,15 +12,18 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .. import metrics
 from ..metrics import Summary
+from ..model_selection.leaderboard import LeaderboardRow
 from ..ordinal.labels import read_scale
 from .model import TrainedModel
 
 
 def measure(model: TrainedModel, X: Any, y: Any, cost: Any = None) -> dict[str, float]:
     """The figures of `MEASURE_NAMES` that a model has on rows with labels."""
-    scale = {"classes": model.classes}
+    scale: dict[str, Any] = {"classes": model.classes}
     predicted = model.predict(X)
-    figures = {} if cost is None else {"cost": metrics.mean_cost(y, predicted, cost=cost, **scale)}
+    figures: dict[str, Any] = (
+        {} if cost is None else {"cost": metrics.mean_cost(y, predicted, cost=cost, **scale)}
+    )
     figures |= {
         "mae": metrics.mean_absolute_rank_error(y, predicted, **scale),
         "zero_one": metrics.zero_one_error(y, predicted, **scale),
@@ -34,6 +37,16 @@ def measure(model: TrainedModel, X: Any, y: Any, cost: Any = None) -> dict[str, 
         figures["interval_coverage"] = np.mean((low <= truth) & (truth <= high))
         figures["interval_width"] = np.mean(high - low + 1)
     return {name: float(value) for name, value in figures.items()}
+
+
+def row_figures(row: LeaderboardRow) -> dict[str, float]:
+    """The figures of a model on a leaderboard, as `cross_validated` gives them."""
+    figures: dict[str, float] = {}
+    for name in row.folds:
+        summary = row.summary(name)
+        if np.isfinite(summary.mean):
+            figures |= {name: float(summary.mean), f"{name}_se": float(summary.se)}
+    return figures
 
 
 def cross_validated(
@@ -62,7 +75,8 @@ def cross_validated(
     measured : int
     """
     together = min(effective_n_jobs(n_jobs), len(folds))
-    start, found = time.monotonic(), []
+    start = time.monotonic()
+    found: list[dict[str, float]] = []
     for first in range(0, len(folds), together):
         if found and time.monotonic() - start > patience:
             break

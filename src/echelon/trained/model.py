@@ -188,21 +188,21 @@ class TrainedModel:
         """
         import pandas as pd
 
-        X = self.inputs(X)
+        rows = self.inputs(X)
         if self.task == RANKING:
-            return pd.DataFrame({SCORE: self.estimator.predict(X)}, index=X.index)
+            return pd.DataFrame({SCORE: self.estimator.predict(rows)}, index=rows.index)
         if proba and self.can("predict_proba"):
             # Not above: what a file says of its model is read without scikit-learn.
             from ..base.reading import labels_and_probabilities
 
-            predicted, found = labels_and_probabilities(self.estimator, X)
+            predicted, found = labels_and_probabilities(self.estimator, rows)
             probabilities = {f"{PROBABILITY}{c}": found[:, k] for k, c in enumerate(self.classes)}
         else:
-            predicted, probabilities = self.estimator.predict(X), {}
+            predicted, probabilities = self.estimator.predict(rows), {}
         columns: dict[str, Any] = {PREDICTED: predicted, **probabilities}
         if interval and self.can("predict_interval"):
-            columns[LOW], columns[HIGH] = self._interval(X, predicted)
-        return pd.DataFrame(columns, index=X.index)
+            columns[LOW], columns[HIGH] = self._interval(rows, predicted)
+        return pd.DataFrame(columns, index=rows.index)
 
     def card(self) -> dict[str, Any]:
         """Everything but the estimator, as JSON can hold it."""

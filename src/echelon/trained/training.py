@@ -17,12 +17,13 @@ from ..base.wrappers import final_estimator
 from ..meta.calibration import OrdinalCalibrator
 from ..meta.conformal import ConformalOrdinal
 from ..metrics.probability import row_ranked_probability_scores
+from ..model_selection.leaderboard import LeaderboardRow
 from ..model_selection.preparation import prepare
 from ..model_selection.roster import Candidate, find_candidate
 from ..model_selection.tuning import stratified_folds, tune
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, RankingTable, labelled_table
-from .figures import cross_validated, measure
+from .figures import cross_validated, measure, row_figures
 from .model import TrainedModel
 from .ranking import train_ranker
 
@@ -45,7 +46,7 @@ def train(
     cost: CostLike | None = None,
     confidence: float = 0.9,
     random_state: int = 0,
-    evaluate: bool = True,
+    evaluate: bool | LeaderboardRow = True,
     n_jobs: int | None = None,
 ) -> TrainedModel:
     """Tune a model, fit it to all rows, and give it probabilities, intervals and figures.
@@ -76,9 +77,10 @@ def train(
         Share of rows whose label a prediction interval shall hold.
     random_state : int
         Seed of folds and models.
-    evaluate : bool
+    evaluate : bool or LeaderboardRow
         Whether to measure the model by cross-validation, with the settings fixed that were
-        searched on all rows: the figures are slightly optimistic, unlike those of `run_contest`.
+        searched on all rows: the figures are slightly optimistic, unlike those of `run_contest`,
+        whose row for this model may be given instead.
     n_jobs : int, optional
         Processes, as in joblib.
 
@@ -96,7 +98,7 @@ def train(
     --------
     >>> from echelon.datasets import load_dataset
     >>> frame = load_dataset("esl", as_frame=True).frame
-    >>> trained = train(frame, target="out1", evaluate=False)
+    >>> trained = train(frame, target="y", evaluate=False)
     >>> trained.name, trained.predict_frame(frame.head(3)).columns[0]
     ('ProportionalOdds logit', 'predicted')
     """
@@ -113,7 +115,7 @@ def train(
             table,
             "LinearRankSVM" if model is None else model,
             random_state=random_state,
-            evaluate=evaluate,
+            evaluate=bool(evaluate),
             n_jobs=n_jobs,
         )
     model = "ProportionalOdds logit" if model is None else model
@@ -152,7 +154,7 @@ def _train_labels(
     cost: Any,
     confidence: float,
     random_state: int,
-    evaluate: bool,
+    evaluate: bool | LeaderboardRow,
     n_jobs: int | None,
 ) -> TrainedModel:
     X, y, classes = table.X, table.y, list(table.classes)
@@ -180,7 +182,10 @@ def _train_labels(
         },
     )
     recipe = Recipe(blank, inside, confidence, random_state)
-    if evaluate:
+    if isinstance(evaluate, LeaderboardRow):
+        blank.metrics = row_figures(evaluate)
+        blank.extra["settings_searched"] = "in every fold"
+    elif evaluate:
         folds = stratified_folds(read_scale(y, classes)[1], _FOLDS, random_state)
         blank.metrics, measured = cross_validated(
             partial(recipe.fit_and_measure, X, y, cost), folds, patience=_PATIENCE, n_jobs=n_jobs
