@@ -22,9 +22,11 @@ from ..ordinal.thresholds import margins
 from ..pairs.queries import query_codes
 from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
 from .validation import (
+    EstimatorMixin,
     OrdinalData,
     RankingData,
     all_or_nothing,
+    input_names,
     one_column,
     two_rows,
     validate_inputs,
@@ -81,7 +83,8 @@ class OrdinalClassifierMixin(ClassifierMixin):
             A NumPy array, or the ordered category of the data-frame library that came in.
         """
         check_is_fitted(self)
-        return self._scale.decode(self._codes(X))
+        labels: LabelArray = self._scale.decode(self._codes(X))
+        return labels
 
     def score(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> float:
         """Negative mean cost, so that greater is better.
@@ -129,7 +132,7 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
         return self._latent(X)
 
 
-class SignedLearnerMixin:
+class SignedLearnerMixin(EstimatorMixin):
     """An ordinal estimator that learns from signed weights V, see ``ordinal.reduction``.
 
     Ensembles prepare the inputs once and ask it again and again for other weights. A subclass
@@ -162,7 +165,7 @@ class SignedLearnerMixin:
         return member
 
 
-class RankerMixin:
+class RankerMixin(EstimatorMixin):
     """From scores to an order, for estimators that learn which rows stand above which.
 
     A subclass gives ``_check_parameters()``, ``_learn(data)`` and ``_scores(X)`` for inputs that
@@ -313,14 +316,14 @@ class RankerMixin:
         check_is_fitted(self)
         X = two_rows(self, a, b)
         scores = self._scores(X)
-        return explanation(*scores, self._pair_terms(*np.asarray(X, dtype=np.float64)))
+        first, second = np.asarray(X, dtype=np.float64)
+        return explanation(float(scores[0]), float(scores[1]), self._pair_terms(first, second))
 
     def _pair_terms(self, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> list[PairTerm]:
         return shapley_terms(self._input_names(), self._scores, a, b)
 
     def _input_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
+        return input_names(self)
 
 
 def best_first(

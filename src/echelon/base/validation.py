@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,15 @@ from ..ordinal.labels import OrdinalScale, read_scale
 from ..ordinal.reduction import signed_weights
 from ..ordinal.relevance import read_relevance
 from ..pairs import PairSet
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    EstimatorMixin = BaseEstimator
+else:
+
+    class EstimatorMixin:
+        """Base of mixins: classes list them before ``BaseEstimator``, whose methods they extend."""
 
 
 @dataclass(frozen=True)
@@ -258,13 +267,20 @@ def _read_pairs(
         raise ValueError("qid needs labels y; stated pairs have no queries.")
     if pairs is None:
         return result
-    if not isinstance(pairs, PairSet):
-        pairs = PairSet.from_pairs(pairs, n, pair_weight)
-    elif pair_weight is not None:
+    if isinstance(pairs, PairSet) and pair_weight is not None:
         raise ValueError("pair_weight must be None where pairs is a PairSet, which has weights.")
-    if pairs.n_items != n:
-        raise ValueError(f"pairs must be over the {n} rows of X; found {pairs.n_items}.")
-    return result + pairs
+    stated = pairs if isinstance(pairs, PairSet) else PairSet.from_pairs(pairs, n, pair_weight)
+    if stated.n_items != n:
+        raise ValueError(f"pairs must be over the {n} rows of X; found {stated.n_items}.")
+    return result + stated
+
+
+def input_names(estimator: Any) -> list[str]:
+    """Names of the columns seen at ``fit``, or x0, x1, … where they had none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return [f"x{j}" for j in range(estimator.n_features_in_)]
+    return [str(name) for name in names]
 
 
 def two_rows(estimator: Any, a: Any, b: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -208,7 +208,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> GPOR:
+    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
         """Learn hyperparameters and posterior from labelled rows.
 
         Parameters
@@ -242,8 +242,8 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         objective = self._make_objective(start)
         with suitable_threads(objective):
             maximum = self._search(objective, rng)
-            evidence, prior = objective.infer(maximum.theta)
-            value, gradient = objective.differentiate(maximum.theta, evidence, prior)
+            evidence = objective.infer(maximum.theta)
+            value, gradient = objective.differentiate(maximum.theta, evidence)
             self._predictor = make_predictor(evidence)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise ValueError(
@@ -386,7 +386,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         mean, variance = self._moments(validate_inputs(self, X), with_variance=True)
         return predictive_probabilities(self._link, mean, variance, self.thresholds_, self.noise_)
 
-    def _codes(self, X: Any) -> Codes:
+    def _codes(self, X: Any, **params: Any) -> Codes:
         cost = cost_matrix(self.cost, len(self.classes_))
         return minimum_cost_codes(self.predict_proba(X), cost)
 

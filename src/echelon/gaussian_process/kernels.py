@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from .._utils.types import Array, MatrixLike
+from .._utils.types import Array
 from ..kernels import Pearson
 
 __all__ = ["LinearARD", "PearsonKernel"]
@@ -83,10 +84,10 @@ class LinearARD(Kernel):
             return values, left[:, None, :] * left[None, :, :]
         return values, values[:, :, None].copy()
 
-    def diag(self, X: MatrixLike) -> Array:
+    def diag(self, X: npt.ArrayLike) -> Array:
         """k(x_i, x_i) of shape (n,)."""
-        X = np.atleast_2d(X)
-        return np.einsum("ij,ij->i", X * self._checked(X), X)
+        rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        return np.asarray(np.einsum("ij,ij->i", rows * self._checked(rows), rows))
 
     def is_stationary(self) -> bool:
         """Whether the kernel depends on x − x′ alone: it does not."""
@@ -175,9 +176,9 @@ class PearsonKernel(Kernel):
             return values, np.empty((*values.shape, 0))
         return values, values[:, :, None].copy()
 
-    def diag(self, X: MatrixLike) -> Array:
+    def diag(self, X: npt.ArrayLike) -> Array:
         """k(x_i, x_i) of shape (n,)."""
-        return self.variance * Pearson().diagonal(np.atleast_2d(X))
+        return self.variance * Pearson().diagonal(np.atleast_2d(np.asarray(X, dtype=np.float64)))
 
     def is_stationary(self) -> bool:
         """Whether the kernel depends on x − x′ alone: it does not."""

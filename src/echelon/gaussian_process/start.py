@@ -151,7 +151,7 @@ def _distinct(rows: Matrix, weights: Vector) -> tuple[npt.NDArray[np.intp], Vect
     # Infinity is no input, so it can stand for a missing entry, which equals nothing.
     keys = np.where(np.isnan(rows), np.inf, rows)
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return first, np.bincount(place.ravel(), weights)
+    return first, np.asarray(np.bincount(place.ravel(), weights), dtype=np.float64)
 
 
 def suitable_threads(objective: EvidenceObjective) -> threadpool_limits:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -143,9 +143,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(
-        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
-    ) -> LinearSVOR:
+    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
         """Fit to data in memory.
 
         Parameters
@@ -164,7 +162,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         return self._solve(source, data, summarise(source, data.n_classes))
 
     @all_or_nothing
-    def fit_chunks(self, chunks: Any, classes: LabelsLike | None = None) -> LinearSVOR:
+    def fit_chunks(self, chunks: Any, classes: LabelsLike | None = None) -> Self:
         """Fit to data that come in chunks, with one chunk in memory at a time.
 
         The solution is that of ``fit`` on all rows at once. Every Newton step reads all chunks.
@@ -210,7 +208,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
             require_positive(name, getattr(self, name))
         require_count("max_iter", self.max_iter)
 
-    def _solve(self, source: Source, data: OrdinalData, summary: RowSummary) -> LinearSVOR:
+    def _solve(self, source: Source, data: OrdinalData, summary: RowSummary) -> Self:
         problem = LinearSVORProblem(
             source=source,
             summary=summary,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,13 @@ from .._utils.types import (
 )
 from .._utils.warnings import warn_caller
 from ..base.mixins import ThresholdModelMixin, squeeze_margins
-from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
+from ..base.validation import (
+    OrdinalData,
+    all_or_nothing,
+    input_names,
+    validate_inputs,
+    validate_ordinal_fit,
+)
 from ..ordinal.arrays import finite_vector
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
 from ..ordinal.likelihoods import class_probabilities, get_link
@@ -134,7 +140,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         y: LabelsLike,
         sample_weight: VectorLike | None = None,
         offset: VectorLike | None = None,
-    ) -> ProportionalOdds:
+    ) -> Self:
         """Fit by maximum penalised likelihood.
 
         Parameters
@@ -200,7 +206,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         if self.alpha == 0.0:
             columns = separating_columns(problem.design, problem.codes, problem.n_classes)
             if len(columns):
-                names = ", ".join(self._feature_names()[columns][:10])
+                names = ", ".join(input_names(self)[j] for j in columns[:10])
                 warn_caller(
                     f"The inputs separate the classes ({names}), so the likelihood has no finite "
                     "maximum and the coefficients stand for infinite ones; set alpha > 0 for "
@@ -215,11 +221,6 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
             ConvergenceWarning,
         )
 
-    def _feature_names(self) -> npt.NDArray[Any]:
-        if hasattr(self, "feature_names_in_"):
-            return self.feature_names_in_
-        return np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
-
     def _latent(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
         X = validate_inputs(self, X)
         return np.asarray(X @ self.coef_ + _read_offset(offset, X.shape[0]))
@@ -229,7 +230,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         # for the symmetric links.
         return margins(self._latent(X, offset), self.thresholds_ - get_link(self.link).median)
 
-    def _codes(self, X: Any, offset: Any = None) -> Codes:
+    def _codes(self, X: Any, offset: Any = None, **params: Any) -> Codes:
         cost = cost_matrix(self.cost, len(self.classes_))
         return minimum_cost_codes(self.predict_proba(X, offset), cost)
 
@@ -280,7 +281,8 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         labels : array of shape (n,)
         """
         check_is_fitted(self)
-        return self._scale.decode(self._codes(X, offset))
+        labels: LabelArray = self._scale.decode(self._codes(X, offset))
+        return labels
 
     def predict_proba(
         self, X: MatrixLike, offset: VectorLike | None = None
@@ -355,7 +357,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         cuts = [f"{a}|{b}" for a, b in zip(self.classes_[:-1], self.classes_[1:], strict=True)]
         return make_frame(
             {
-                "term": [*map(str, self._feature_names()), *cuts],
+                "term": [*input_names(self), *cuts],
                 "estimate": estimate,
                 "std_error": error,
                 "z": z,
@@ -388,4 +390,4 @@ def _all_levels_covariance(
     full = covariance[np.ix_(source, source)]
     full[: len(level)][undetermined] = np.nan
     full[:, : len(level)][:, undetermined] = np.nan
-    return full
+    return np.asarray(full)

@@ -282,10 +282,9 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
     def _check_parameters(self) -> Formulation:
         for name in ("C", "tol", "cache_size"):
             require_positive(name, getattr(self, name))
-        if not isinstance(self.max_iter, Integral):
-            raise ValueError(
-                f"max_iter must be an integer, -1 for no limit; found {self.max_iter!r}."
-            )
+        limit: Any = self.max_iter
+        if not isinstance(limit, Integral):
+            raise ValueError(f"max_iter must be an integer, -1 for no limit; found {limit!r}.")
         return Formulation(self.constraints, self.regularize_thresholds)
 
     def _read_problem(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -101,7 +101,7 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         y: LabelsLike,
         sample_weight: VectorLike | None = None,
         sample_cost: npt.ArrayLike | None = None,
-    ) -> ORStump:
+    ) -> Self:
         """Find the stump of least cost.
 
         Parameters
@@ -149,7 +149,7 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         return importances
 
     def _latent(self, X: Any) -> npt.NDArray[np.float64]:
-        return self.direction_ * validate_inputs(self, X)[:, self.feature_]
+        return np.asarray(self.direction_ * validate_inputs(self, X)[:, self.feature_])
 
     def _margins(self, X: Any) -> npt.NDArray[np.float64]:
         scores = self._latent(X)

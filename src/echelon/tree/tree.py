@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.choices import require_choice
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -27,6 +28,7 @@ from ..base.mixins import OrdinalClassifierMixin, SignedLearnerMixin
 from ..base.validation import (
     OrdinalData,
     all_or_nothing,
+    input_names,
     read_signed_weights,
     validate_inputs,
     validate_ordinal_fit,
@@ -142,7 +144,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         y: LabelsLike,
         sample_weight: VectorLike | None = None,
         sample_cost: npt.ArrayLike | None = None,
-    ) -> ORTree:
+    ) -> Self:
         """Grow the tree.
 
         Parameters
@@ -183,10 +185,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
 
     def _limits(self, n_features: int) -> TreeLimits:
         """The parameters, checked."""
-        if self.criterion not in CRITERIA:
-            raise ValueError(
-                f"criterion must be one of {', '.join(CRITERIA)}; found {self.criterion!r}."
-            )
+        require_choice("criterion", self.criterion, CRITERIA)
         if self.max_depth is not None:
             require_count("max_depth", self.max_depth)
         require_count("min_samples_split", self.min_samples_split, 2)
@@ -249,11 +248,10 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         probabilities : ndarray of shape (n, K)
             A column per class from lowest to highest.
         """
-        leaves = self.apply(X)
-        mass = self.tree_.class_mass[leaves]
-        return mass / mass.sum(axis=1, keepdims=True)
+        mass = _class_mass(self.tree_)[self.apply(X)]
+        return np.asarray(mass / mass.sum(axis=1, keepdims=True))
 
-    def to_text(self, feature_names: Any = None) -> str:
+    def to_text(self, feature_names: Sequence[str] | None = None) -> str:
         """The tree as indented lines, a question or a leaf in each.
 
         Parameters
@@ -266,15 +264,13 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         text : str
         """
         check_is_fitted(self)
-        if feature_names is None:
-            default = [f"x{j}" for j in range(self.n_features_in_)]
-            feature_names = getattr(self, "feature_names_in_", default)
-        if len(feature_names) != self.n_features_in_:
+        names = input_names(self) if feature_names is None else list(feature_names)
+        if len(names) != self.n_features_in_:
             raise ValueError(
                 f"feature_names must have a name for each of {self.n_features_in_} features; "
-                f"found {len(feature_names)}."
+                f"found {len(names)}."
             )
-        return "\n".join(_lines(self.tree_, list(feature_names), self.classes_))
+        return "\n".join(_lines(self.tree_, names, self.classes_))
 
     def _margins(self, X: Any) -> npt.NDArray[np.float64]:
         return self.tree_.margins[self.apply(X)]
@@ -296,7 +292,7 @@ def _rows_with_weight(data: OrdinalData, V: Matrix) -> tuple[OrdinalData, Matrix
 def _check_max_features(value: Any, n_features: int) -> Any:
     if value is None or (isinstance(value, str) and value == "sqrt"):
         return value
-    if isinstance(value, Integral) and not isinstance(value, bool) and 1 <= value <= n_features:
+    if isinstance(value, Integral) and value is not True and 1 <= int(value) <= n_features:
         return int(value)
     if isinstance(value, float) and 0.0 < value <= 1.0:
         return value
@@ -304,6 +300,12 @@ def _check_max_features(value: Any, n_features: int) -> Any:
         f"max_features must be None, 'sqrt', an integer from 1 to the number of features, "
         f"{n_features}, or a share above 0 and at most 1.0; found {value!r}."
     )
+
+
+def _class_mass(tree: OrdinalTree) -> Matrix:
+    """Weight of each class in each leaf, which every fit counts."""
+    assert tree.class_mass is not None
+    return tree.class_mass
 
 
 def _lines(tree: OrdinalTree, names: list[str], classes: Any) -> list[str]:
@@ -314,7 +316,7 @@ def _lines(tree: OrdinalTree, names: list[str], classes: Any) -> list[str]:
         if question:
             lines.append("|   " * (depth - 1) + question)
         if node < 0:
-            weight = tree.class_mass[~node].sum()
+            weight = _class_mass(tree)[~node].sum()
             label = classes[tree.leaf_ranks[~node]]
             lines.append("|   " * depth + f"{label}, weight {weight:.6g}")
             continue
