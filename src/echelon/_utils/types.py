@@ -70,4 +70,6 @@ ClassWeightLike: TypeAlias = str | Mapping[Any, float] | None
 """``"balanced"``, or a weight for each label."""
 LabelArray: TypeAlias = npt.NDArray[Any]
 """Predicted labels; a column of categories where the labels of `fit` were one."""
+BoundsLike: TypeAlias = npt.ArrayLike
+"""Lower and upper bound of a parameter in a search, or ``"fixed"``."""
 RandomStateLike: TypeAlias = int | np.random.RandomState | None

@@ -300,7 +300,7 @@ class RankerMixin(EstimatorMixin):
         relevance = read_relevance(one_column(y))
         return metrics.pairwise_accuracy(relevance, scores, qid=qid, sample_weight=sample_weight)
 
-    def explain_pair(self, a: Any, b: Any) -> PairExplanation:
+    def explain_pair(self, a: VectorLike, b: VectorLike) -> PairExplanation:
         """Take the difference of the scores of two rows apart.
 
         Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from ..ordinal.labels import OrdinalScale, read_scale
 from ..ordinal.reduction import signed_weights
 from ..ordinal.relevance import read_relevance
 from ..pairs import PairSet
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -52,17 +55,18 @@ class OrdinalData:
         return self.scale.n_classes
 
 
-def all_or_nothing(fit: Callable[..., Any]) -> Callable[..., Any]:
+def all_or_nothing(fit: Callable[P, R]) -> Callable[P, R]:
     """Decorate ``fit`` so that a call that raises leaves the estimator as it was."""
 
     @functools.wraps(fit)
-    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = self.__dict__.copy()
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        state = vars(args[0])
+        before = state.copy()
         try:
-            return fit(self, *args, **kwargs)
+            return fit(*args, **kwargs)
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            state.clear()
+            state.update(before)
             raise
 
     return guarded

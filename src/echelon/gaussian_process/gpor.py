@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.types import (
+    BoundsLike,
     ClassWeightLike,
     Codes,
     CostLike,
@@ -32,7 +35,7 @@ from ..ordinal.likelihoods import get_link
 from ..ordinal.thresholds import all_levels
 from ..solvers.gp.prediction import make_predictor
 from .covariance import covariance, relevance
-from .objective import EvidenceObjective, Hyperparameters, random_theta
+from .objective import EvidenceObjective, Hyperparameters, HyperPrior, random_theta
 from .search import Maximum, maximise, projected_norm
 from .start import (
     accepts_missing,
@@ -172,18 +175,18 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Kernel | str | None = None,
         *,
         inference: str = "ep",
         likelihood: str = "probit",
         cost: CostLike = "zero_one",
         objective: str = "evidence",
-        optimizer: Any = "fmin_l_bfgs_b",
+        optimizer: Callable[..., Any] | str | None = "fmin_l_bfgs_b",
         n_restarts_optimizer: int = 0,
         noise: float = 1.0,
-        noise_bounds: Any = (1e-3, 1e3),
-        thresholds: Any = None,
-        prior: Any = None,
+        noise_bounds: BoundsLike = (1e-3, 1e3),
+        thresholds: VectorLike | None = None,
+        prior: HyperPrior | None = None,
         n_inducing: int | None = None,
         class_weight: ClassWeightLike = None,
         classes: LabelsLike | None = None,
@@ -313,7 +316,9 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
             self.feature_relevance_ = relevances
         self._store_scale(data)
 
-    def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
+    def log_marginal_likelihood(
+        self, theta: VectorLike | None = None, eval_gradient: bool = False
+    ) -> float | tuple[float, Vector]:
         """Objective of the search: the approximate log evidence, with the prior if there is one.
 
         Parameters
@@ -352,7 +357,15 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
     def _latent(self, X: Any) -> Vector:
         return self._moments(validate_inputs(self, X), with_variance=False)[0]
 
-    def predict_latent(self, X: MatrixLike, return_std: bool = False) -> Any:
+    @overload
+    def predict_latent(self, X: MatrixLike, return_std: Literal[False] = ...) -> Vector: ...
+
+    @overload
+    def predict_latent(self, X: MatrixLike, return_std: Literal[True]) -> tuple[Vector, Vector]: ...
+
+    def predict_latent(
+        self, X: MatrixLike, return_std: bool = False
+    ) -> Vector | tuple[Vector, Vector]:
         """Posterior mean of the latent function, on the scale of ``thresholds_``.
 
         Parameters

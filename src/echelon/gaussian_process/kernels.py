@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from .._utils.types import Array
+from .._utils.types import Array, BoundsLike
 from ..kernels import Pearson
 
 __all__ = ["LinearARD", "PearsonKernel"]
@@ -39,7 +39,9 @@ class LinearARD(Kernel):
     LinearARD(relevance=[2, 0.5]) + LinearARD(relevance=3)
     """
 
-    def __init__(self, relevance: Any = 1.0, relevance_bounds: Any = (1e-5, 1e5)) -> None:
+    def __init__(
+        self, relevance: npt.ArrayLike = 1.0, relevance_bounds: BoundsLike = (1e-5, 1e5)
+    ) -> None:
         self.relevance = relevance
         self.relevance_bounds = relevance_bounds
 
@@ -140,7 +142,7 @@ class PearsonKernel(Kernel):
            [-0.447,  0.5  ]])
     """
 
-    def __init__(self, variance: float = 1.0, variance_bounds: Any = (1e-5, 1e5)) -> None:
+    def __init__(self, variance: float = 1.0, variance_bounds: BoundsLike = (1e-5, 1e5)) -> None:
         self.variance = variance
         self.variance_bounds = variance_bounds
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from .rows import (
     squared_norms,
     transform_in_place,
 )
+
+KernelFunction: TypeAlias = Callable[[Any, Any], npt.ArrayLike]
+"""A user's own kernel: from X and Y to the matrix of their values."""
 
 
 @runtime_checkable
@@ -280,7 +283,7 @@ class Precomputed:
 class Function:
     """A user's own kernel: a function that takes X and Y and gives an array of shape (n, m)."""
 
-    function: Callable[[Any, Any], npt.ArrayLike]
+    function: KernelFunction
 
     def block(self, X: Rows, Y: Rows | None = None) -> Array:
         """What the function gives, after a check of its shape."""

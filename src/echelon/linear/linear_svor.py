@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ from ..ordinal.labels import OrdinalScale, read_scale
 from ..ordinal.losses import LOSSES
 from ..solvers.linear.svor import LinearSVORProblem, solve_linear_svor
 from ..solvers.linear.svor_rows import Chunk, RowSummary, Source, summarise
+
+Chunks: TypeAlias = Iterable[Any] | Callable[[], Iterable[Any]]
+"""Chunks of rows that can be read again and again."""
 
 
 class LinearSVOR(ThresholdModelMixin, BaseEstimator):
@@ -162,7 +165,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         return self._solve(source, data, summarise(source, data.n_classes))
 
     @all_or_nothing
-    def fit_chunks(self, chunks: Any, classes: LabelsLike | None = None) -> Self:
+    def fit_chunks(self, chunks: Chunks, classes: LabelsLike | None = None) -> Self:
         """Fit to data that come in chunks, with one chunk in memory at a time.
 
         The solution is that of ``fit`` on all rows at once. Every Newton step reads all chunks.
@@ -259,7 +262,7 @@ class _Stream:
 
     scale: OrdinalScale
 
-    def __init__(self, estimator: LinearSVOR, chunks: Any) -> None:
+    def __init__(self, estimator: LinearSVOR, chunks: Chunks) -> None:
         if not callable(chunks) and iter(chunks) is chunks:
             raise ValueError(
                 "chunks must give the same rows on every pass: a list, an object whose __iter__ "

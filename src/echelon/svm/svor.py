@@ -37,6 +37,7 @@ from ..base.validation import (
     validate_inputs,
     validate_ordinal_fit,
 )
+from ..kernels import Kernel, KernelFunction
 from ..kernels.cache import row_source
 from ..ordinal.arrays import finite_vector, require_positive
 from ..ordinal.costs import cost_matrix, threshold_weights
@@ -171,8 +172,8 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         C: float = 1.0,
         *,
         constraints: str = "implicit",
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
+        kernel: str | KernelFunction | Kernel = "rbf",
+        gamma: npt.ArrayLike = "scale",
         kappa: float | None = None,
         degree: int = 3,
         coef0: float = 0.0,
@@ -239,7 +240,11 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         return self
 
     def fit_path(
-        self, X: MatrixLike, y: LabelsLike, Cs: Any, sample_weight: VectorLike | None = None
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        Cs: npt.ArrayLike,
+        sample_weight: VectorLike | None = None,
     ) -> list[Self]:
         """Fit a model for each of several C, each from the solution of the one before.
 

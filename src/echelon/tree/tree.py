@@ -118,7 +118,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = None,
+        max_features: int | float | str | None = None,
         max_bins: int | None = None,
         cost: CostLike = "absolute",
         class_weight: ClassWeightLike = None,
