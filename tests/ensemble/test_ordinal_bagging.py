@@ -288,7 +288,7 @@ def test_progress(capsys):
         ({"max_features": 4}, "max_features must be a share .* and at most 3; found 4"),
         ({"oob_score": True, "bootstrap": False}, "oob_score needs rows that are left out"),
         ({"estimator": ORTree(criterion="?")}, "criterion must be 'gini' or 'cost'"),
-        ({"cost": "cubic"}, "cost must be one of absolute, squared, zero_one"),
+        ({"cost": "cubic"}, "cost must be 'absolute', 'squared', 'zero_one'"),
     ],
 )
 def test_parameters_that_do_not_fit(parameters, message):

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
+from .._utils.feature_names import input_names
 from .._utils.types import Codes, KeysLike, LabelArray, LabelsLike, MatrixLike, VectorLike
 from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
@@ -26,7 +27,6 @@ from .validation import (
     OrdinalData,
     RankingData,
     all_or_nothing,
-    input_names,
     one_column,
     two_rows,
     validate_inputs,

@@ -279,14 +279,6 @@ def _read_pairs(
     return result + stated
 
 
-def input_names(estimator: Any) -> list[str]:
-    """Names of the columns seen at ``fit``, or x0, x1, … where they had none."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        return [f"x{j}" for j in range(estimator.n_features_in_)]
-    return [str(name) for name in names]
-
-
 def two_rows(estimator: Any, a: Any, b: Any) -> Any:
     """Check two rows against those seen at ``fit``, as a matrix of two rows."""
     rows = [_plain_row(row) for row in (a, b)]

@@ -41,7 +41,7 @@ from .start import (
     accepts_missing,
     check_settings,
     choose_inducing,
-    find_trouble,
+    convergence_warnings,
     first_hyperparameters,
     gather_rows,
     suitable_threads,
@@ -227,9 +227,9 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         check_settings(self)
         data = validate_ordinal_fit(self, X, y, sample_weight)
         cost_matrix(self.cost, data.n_classes)
-        heavy = data.sample_weight > 0
-        observed, codes = np.unique(data.codes[heavy], return_inverse=True)
-        inputs, weights = data.X[heavy], data.sample_weight[heavy]
+        counted = data.sample_weight > 0
+        observed, codes = np.unique(data.codes[counted], return_inverse=True)
+        inputs, weights = data.X[counted], data.sample_weight[counted]
         start = first_hyperparameters(self, inputs, weights, observed, data.n_classes)
         rng = check_random_state(self.random_state)
         self.X_train_, self._codes_train, self._weights_train = gather_rows(
@@ -261,7 +261,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         self.n_iter_ = maximum.n_iter
         self.n_evaluations_ = objective.n_evaluations
         self.converged_ = maximum.converged and evidence.converged
-        for sentence in find_trouble(objective, maximum, evidence, self.gradient_norm_):
+        for sentence in convergence_warnings(objective, maximum, evidence, self.gradient_norm_):
             warn_caller(sentence, ConvergenceWarning)
         return self
 

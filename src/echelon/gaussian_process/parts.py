@@ -439,7 +439,7 @@ def _joined(operation: np.ufunc, a: Values, b: Values) -> Values:
 
 
 def part_of(kernel: Kernel) -> Part:
-    """What stands for a kernel; a subclass may do otherwise than its class, so it is a stranger."""
+    """The part of a kernel; a subclass may do otherwise than its class, so it is `Other`."""
     kind = type(kernel)
     if kind is scikit.Matern:
         known = {0.5: Matern, 1.5: Matern, 2.5: Matern, np.inf: Gaussian}

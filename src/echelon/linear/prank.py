@@ -93,7 +93,7 @@ class PRank(ThresholdModelMixin, BaseEstimator):
 
     See Also
     --------
-    LinearSVOR : The linear model with the best margin, which does not depend on chance.
+    LinearSVOR : The linear model with the best margin, which does not depend on the order of rows.
 
     Notes
     -----

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.feature_names import input_names
 from .._utils.frames import make_frame
 from .._utils.types import (
     ClassWeightLike,
@@ -26,7 +27,6 @@ from ..base.mixins import ThresholdModelMixin, squeeze_margins
 from ..base.validation import (
     OrdinalData,
     all_or_nothing,
-    input_names,
     validate_inputs,
     validate_ordinal_fit,
 )
@@ -161,17 +161,17 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         data = validate_ordinal_fit(self, X, y, sample_weight)
         cost_matrix(self.cost, data.n_classes)
         shift = _read_offset(offset, len(data.codes))
-        heavy = data.sample_weight > 0
-        observed, codes = np.unique(data.codes[heavy], return_inverse=True)
-        inputs = data.X if heavy.all() else data.X[heavy]
-        weights = data.sample_weight[heavy]
+        counted = data.sample_weight > 0
+        observed, codes = np.unique(data.codes[counted], return_inverse=True)
+        inputs = data.X if counted.all() else data.X[counted]
+        weights = data.sample_weight[counted]
         design = StandardizedDesign(inputs, weights)
         problem = CumulativeLinkProblem(
             design=design,
             codes=codes,
             n_classes=len(observed),
             weights=weights,
-            offset=shift[heavy],
+            offset=shift[counted],
             ridge=self.alpha / design.scale**2,
             link=link,
         )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.choices import require_choice
 from .._utils.types import Codes, Matrix
 
 COSTS = ("absolute", "squared", "zero_one")
@@ -35,15 +36,14 @@ def cost_matrix(cost: str | npt.ArrayLike, n_classes: int) -> Matrix:
     """
     if not isinstance(cost, str):
         return check_cost_matrix(cost, n_classes)
+    require_choice("cost", cost, COSTS, "a matrix")
     codes = np.arange(n_classes, dtype=np.float64)
     distance = np.abs(codes[:, None] - codes)
     if cost == "absolute":
         return distance
     if cost == "squared":
         return distance**2
-    if cost == "zero_one":
-        return (distance > 0).astype(np.float64)
-    raise ValueError(f"cost must be one of {', '.join(COSTS)} or a matrix; found {cost!r}.")
+    return (distance > 0).astype(np.float64)
 
 
 def check_cost_matrix(cost: npt.ArrayLike, n_classes: int) -> Matrix:

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
+from .._utils.feature_names import input_names
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -28,7 +29,6 @@ from ..base.mixins import OrdinalClassifierMixin, SignedLearnerMixin
 from ..base.validation import (
     OrdinalData,
     all_or_nothing,
-    input_names,
     read_signed_weights,
     validate_inputs,
     validate_ordinal_fit,

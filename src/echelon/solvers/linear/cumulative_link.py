@@ -190,9 +190,9 @@ def _newton_step(hessian: Matrix, gradient: Vector) -> Vector:
     # Collinear inputs or a link that is not log-concave: step along the eigenvectors, downhill
     # in each, and not at all where neither slope nor curvature is left.
     values, vectors = scipy.linalg.eigh(scaled)
-    bend = np.abs(values)
-    kept = bend > 1e-12 * bend.max()
-    return np.asarray(-(vectors[:, kept] @ (vectors[:, kept].T @ slope / bend[kept])) / size)
+    curvature = np.abs(values)
+    kept = curvature > 1e-12 * curvature.max()
+    return np.asarray(-(vectors[:, kept] @ (vectors[:, kept].T @ slope / curvature[kept])) / size)
 
 
 def _search(
