@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
@@ -18,6 +17,7 @@ from .._utils.types import (
     ClassWeightLike,
     Codes,
     CostLike,
+    Index,
     LabelsLike,
     Matrix,
     MatrixLike,
@@ -409,7 +409,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         relevances = self._require_relevance()
         return np.asarray(relevances / relevances.sum())
 
-    def select_features(self, n_features: int) -> npt.NDArray[np.intp]:
+    def select_features(self, n_features: int) -> Index:
         """Columns of the most relevant features, the most relevant first.
 
         Parameters

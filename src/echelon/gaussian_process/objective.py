@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Codes, Index, Matrix, Vector
 from ..ordinal.likelihoods import Link
 from ..ordinal.thresholds import chain_to_free, from_free, to_free
 from ..solvers.gp.ep import solve_ep
@@ -98,7 +97,7 @@ class EvidenceObjective:
     start: Any = None
     n_evaluations: int = 0
 
-    def part(self, rows: npt.NDArray[np.intp]) -> EvidenceObjective:
+    def part(self, rows: Index) -> EvidenceObjective:
         """The objective of some of the rows."""
         return replace(
             self, X=self.X[rows], codes=self.codes[rows], weights=self.weights[rows], start=None

@@ -6,7 +6,6 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +19,7 @@ from sklearn.gaussian_process.kernels import (
 from threadpoolctl import threadpool_limits
 
 from .._utils.choices import require_choice
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Codes, Index, Matrix, Vector
 from ..ordinal.arrays import LARGEST_SEED, finite_vector, require_count, require_positive
 from ..solvers.gp.evidence import Evidence
 from .kernels import LinearARD, PearsonKernel
@@ -141,7 +140,7 @@ def gather_rows(
     return X[first], codes[first], mass
 
 
-def _distinct(rows: Matrix, weights: Vector) -> tuple[npt.NDArray[np.intp], Vector]:
+def _distinct(rows: Matrix, weights: Vector) -> tuple[Index, Vector]:
     """Where each distinct row stands first, in ascending order of rows, and its total weight."""
     # Infinity is no input, so it can stand for a missing entry, which equals nothing.
     keys = np.where(np.isnan(rows), np.inf, rows)

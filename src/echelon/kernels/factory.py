@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._utils.choices import require_choice
+from .._utils.types import Vector
 from .functions import Function, Gaussian, Kernel, Linear, Pearson, Polynomial, Precomputed, Sigmoid
 from .rows import Rows, read_rows
 
@@ -80,7 +81,7 @@ def parameter_names(kernel: Any) -> tuple[str, ...]:
 def resolve_gamma(
     gamma: str | npt.ArrayLike,
     X: Rows | None = None,
-    weights: npt.NDArray[np.float64] | None = None,
+    weights: Vector | None = None,
 ) -> Any:
     """γ as a number, or as it is when it is not a name.
 
@@ -123,7 +124,7 @@ def _variance(X: Rows) -> float:
     return float((np.sum((X.data - mean) ** 2) + (size - X.nnz) * mean**2) / size)
 
 
-def _weighted_variance(X: Rows, weights: npt.NDArray[np.float64]) -> float:
+def _weighted_variance(X: Rows, weights: Vector) -> float:
     """Variance of all entries, each row counted by its weight."""
     counted = np.flatnonzero(weights > 0.0)
     if len(counted) < len(weights):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._utils.types import Array
+from .._utils.types import Array, Index
 from .parameters import check_degree, check_finite, check_not_negative, read_rates
 from .rows import (
     Rows,
@@ -305,7 +305,7 @@ class Function:
         return np.concatenate(parts) if parts else np.empty(0)
 
 
-def row_writer(kernel: Kernel, X: Rows) -> Callable[[npt.NDArray[np.intp], npt.NDArray[Any]], None]:
+def row_writer(kernel: Kernel, X: Rows) -> Callable[[Index, npt.NDArray[Any]], None]:
     """Function that puts the rows k(x_i, ·) of some examples i into an array, in its precision.
 
     For the Gaussian of dense rows what depends on X alone is prepared once, and single precision
@@ -315,12 +315,12 @@ def row_writer(kernel: Kernel, X: Rows) -> Callable[[npt.NDArray[np.intp], npt.N
     if isinstance(kernel, Gaussian) and not sp.issparse(X):
         prepared = _with_norms(kernel._scaled(X, X)[0])
 
-        def write(index: npt.NDArray[np.intp], out: npt.NDArray[Any]) -> None:
+        def write(index: Index, out: npt.NDArray[Any]) -> None:
             _write_gaussian(prepared[index], prepared, out)
 
     else:
 
-        def write(index: npt.NDArray[np.intp], out: npt.NDArray[Any]) -> None:
+        def write(index: Index, out: npt.NDArray[Any]) -> None:
             out[...] = kernel.block(X[index], X)
 
     return write

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -19,7 +18,9 @@ from .._utils.types import (
     CostLike,
     LabelArray,
     LabelsLike,
+    Matrix,
     MatrixLike,
+    Vector,
     VectorLike,
 )
 from .._utils.warnings import warn_caller
@@ -221,11 +222,11 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
             ConvergenceWarning,
         )
 
-    def _latent(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
+    def _latent(self, X: Any, offset: Any = None) -> Vector:
         X = validate_inputs(self, X)
         return np.asarray(X @ self.coef_ + _read_offset(offset, X.shape[0]))
 
-    def _margins(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any, offset: Any = None) -> Matrix:
         # P(y > k) > ½ where the score passes θ_k less the median of the noise, which is zero
         # for the symmetric links.
         return margins(self._latent(X, offset), self.thresholds_ - get_link(self.link).median)
@@ -234,9 +235,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         cost = cost_matrix(self.cost, len(self.classes_))
         return minimum_cost_codes(self.predict_proba(X, offset), cost)
 
-    def predict_latent(
-        self, X: MatrixLike, offset: VectorLike | None = None
-    ) -> npt.NDArray[np.float64]:
+    def predict_latent(self, X: MatrixLike, offset: VectorLike | None = None) -> Vector:
         """Latent score x·coef_ + offset, on the scale of ``thresholds_``.
 
         Parameters
@@ -251,9 +250,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         return self._latent(X, offset)
 
-    def decision_function(
-        self, X: MatrixLike, offset: VectorLike | None = None
-    ) -> npt.NDArray[np.float64]:
+    def decision_function(self, X: MatrixLike, offset: VectorLike | None = None) -> Vector:
         """Margins: positive at threshold k where P(y > k) > ½.
 
         Parameters
@@ -284,9 +281,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         labels: LabelArray = self._scale.decode(self._codes(X, offset))
         return labels
 
-    def predict_proba(
-        self, X: MatrixLike, offset: VectorLike | None = None
-    ) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike, offset: VectorLike | None = None) -> Vector:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters
@@ -374,13 +369,11 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         return tags
 
 
-def _read_offset(offset: Any, n: int) -> npt.NDArray[np.float64]:
+def _read_offset(offset: Any, n: int) -> Vector:
     return np.zeros(n) if offset is None else finite_vector(offset, n, "offset")
 
 
-def _all_levels_covariance(
-    covariance: npt.NDArray[np.float64], observed: Codes, n_classes: int
-) -> npt.NDArray[np.float64]:
+def _all_levels_covariance(covariance: Matrix, observed: Codes, n_classes: int) -> Matrix:
     n_observed = len(observed) - 1
     level = level_of_threshold(observed, n_classes)
     undetermined = (level == 0) | (level == len(observed))

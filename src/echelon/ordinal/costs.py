@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.choices import require_choice
-from .._utils.types import Codes, Matrix
+from .._utils.types import Codes, Matrix, Vector
 
 COSTS = ("absolute", "squared", "zero_one")
 
@@ -116,7 +116,7 @@ def threshold_weights(costs: Matrix) -> Matrix:
 
 
 def mean_weights_by_class(
-    weights: Matrix, codes: Codes, sample_weight: npt.NDArray[np.float64], n_classes: int
+    weights: Matrix, codes: Codes, sample_weight: Vector, n_classes: int
 ) -> Matrix:
     """Mean threshold weights of the rows of each class, (K, K−1); ones for a class without rows.
 

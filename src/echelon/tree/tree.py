@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +23,12 @@ from .._utils.types import (
     Matrix,
     MatrixLike,
     RandomStateLike,
-    VectorLike,
+    Vector,
 )
 from ..base.mixins import OrdinalClassifierMixin, SignedLearnerMixin
 from ..base.validation import (
     OrdinalData,
-    all_or_nothing,
-    read_signed_weights,
     validate_inputs,
-    validate_ordinal_fit,
 )
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
@@ -137,36 +134,10 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         self.classes = classes
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        sample_cost: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            May have missing values (NaN).
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        sample_cost : array-like of shape (n, K), optional
-            Cost of every rank for every example, V-shaped around its label; replaces `cost`.
-
-        Returns
-        -------
-        self
-        """
-        data = validate_ordinal_fit(self, X, y, sample_weight)
-        V = read_signed_weights(self, data, sample_cost)
+    def _fit_signed(self, data: OrdinalData, V: Matrix) -> None:
         data, V = _rows_with_weight(data, V)
         tree, _ = self._signed_learner(data, 1, check_random_state(self.random_state))(V)
         self._adopt(tree)
-        self._store_scale(data)
-        return self
 
     def _signed_learner(
         self, data: OrdinalData, n_threads: int, rng: np.random.RandomState
@@ -208,11 +179,11 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         self.tree_ = tree
         self.n_leaves_ = tree.n_leaves
 
-    def _ranks(self, X: npt.NDArray[np.float64]) -> Codes:
+    def _ranks(self, X: Matrix) -> Codes:
         return self.tree_.ranks(X)
 
     @property
-    def feature_importances_(self) -> npt.NDArray[np.float64]:
+    def feature_importances_(self) -> Vector:
         """Share of each feature in what all splits lowered of the criterion."""
         check_is_fitted(self)
         return self.tree_.importances(self.n_features_in_)
@@ -236,7 +207,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.tree_.apply(validate_inputs(self, X))
 
-    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Shares of the classes, by weight, among the training rows of the leaf.
 
         Parameters
@@ -272,7 +243,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
             )
         return "\n".join(_lines(self.tree_, names, self.classes_))
 
-    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any) -> Matrix:
         return self.tree_.margins[self.apply(X)]
 
     def __sklearn_tags__(self) -> Any:

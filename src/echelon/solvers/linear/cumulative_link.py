@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
@@ -214,7 +213,7 @@ def _search(
 
 def parameter_covariance(
     result: CumulativeLinkResult, design: StandardizedDesign, n_columns: int
-) -> npt.NDArray[np.float64]:
+) -> Vector:
     """Inverse Hessian in the units of X, for thresholds first and then all columns.
 
     Columns that were left out, and everything when the Hessian is singular, are NaN.
