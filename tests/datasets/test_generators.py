@@ -137,7 +137,7 @@ def test_three_rank_noise_levels():
         (lambda: make_ordinal_classification(0), "n_samples must be an integer of at least 1"),
         (lambda: make_ordinal_classification(n_classes=1), "n_classes must be an integer"),
         (lambda: make_ordinal_classification(noise=0), "noise must be a positive number; found 0"),
-        (lambda: make_ordinal_classification(link="log"), "link must be one of"),
+        (lambda: make_ordinal_classification(link="log"), "link must be 'logit'"),
         (lambda: make_ordinal_classification(n_informative=6), "at most n_features, 5; found 6"),
         (lambda: make_ordinal_classification(weights=[1, 1]), "weights must be 4 positive"),
         (lambda: make_ordinal_classification(weights=[1, 1, 1, 0]), "weights must be 4 positive"),

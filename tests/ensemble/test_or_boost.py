@@ -222,7 +222,7 @@ def test_progress_is_printed(capsys):
         ({"search_steps": 0.5}, "search_steps must be an integer of at least 1; found 0.5"),
         ({"max_bins": 1}, "max_bins must be None or an integer from 2 to 255; found 1"),
         ({"n_iter_no_change": 0}, "n_iter_no_change must be an integer of at least 1; found 0"),
-        ({"cost": "cubic"}, "cost must be one of"),
+        ({"cost": "cubic"}, "cost must be 'absolute'"),
     ],
 )
 def test_bad_parameters_get_a_sentence(params, message):

@@ -286,8 +286,8 @@ def test_progress(capsys):
         ({"max_samples": 121, "bootstrap": False}, "and at most 120; found 121"),
         ({"max_features": 4}, "max_features must be a share .* and at most 3; found 4"),
         ({"oob_score": True, "bootstrap": False}, "oob_score needs rows that are left out"),
-        ({"estimator": ORTree(criterion="?")}, "criterion must be one of gini, cost"),
-        ({"cost": "cubic"}, "cost must be one of absolute, squared, zero_one"),
+        ({"estimator": ORTree(criterion="?")}, "criterion must be 'gini' or 'cost'"),
+        ({"cost": "cubic"}, "cost must be 'absolute', 'squared', 'zero_one'"),
     ],
 )
 def test_parameters_that_do_not_fit(parameters, message):

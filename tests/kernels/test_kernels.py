@@ -308,7 +308,7 @@ def test_kernels_are_values():
         (lambda: Gaussian([]), "found an array of shape (0,)."),
         (lambda: Gaussian([[1.0]]), "found an array of shape (1, 1)."),
         (lambda: Gaussian("scale"), "which get_kernel resolves from data."),
-        (lambda: get_kernel("cosine"), "kernel must be one of linear, polynomial, gaussian"),
+        (lambda: get_kernel("cosine"), "kernel must be 'linear', 'polynomial', 'gaussian'"),
         (lambda: get_kernel(3), "a function of X and Y or a Kernel; found 3."),
         (
             lambda: get_kernel("linear", gamma=1.0),

@@ -187,7 +187,7 @@ def test_verbose_prints_the_steps(capsys):
         ({"max_iter": 0}, "max_iter must be an integer of at least 1; found 0"),
         ({"loss": "log"}, "loss must be 'squared_hinge', 'hinge', 'logistic' or 'exponential'; "),
         ({"constraints": "no"}, "constraints must be 'implicit' or 'explicit'; found 'no'"),
-        ({"cost": "cubic"}, "cost must be one of"),
+        ({"cost": "cubic"}, "cost must be 'absolute'"),
         ({"cost": [[0, 2, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]}, "V-shaped"),
     ],
 )

@@ -272,10 +272,10 @@ def test_class_weights():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"link": "robit"}, "link must be one of logit, probit, cloglog, loglog, cauchit"),
+        ({"link": "robit"}, "link must be 'logit', 'probit', 'cloglog', 'loglog' or 'cauchit'"),
         ({"alpha": -1.0}, "alpha must be a number not below zero; found -1.0"),
         ({"alpha": np.nan}, "alpha must be a number not below zero"),
-        ({"cost": "cubic"}, "cost must be one of"),
+        ({"cost": "cubic"}, "cost must be 'absolute'"),
         ({"class_weight": "even"}, "class_weight must be None, 'balanced' or a dict"),
         ({"class_weight": {9: 1.0}}, "class_weight has labels outside the scale: 9"),
         ({"class_weight": {0: -1.0}}, "class_weight must hold finite numbers"),

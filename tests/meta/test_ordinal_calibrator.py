@@ -299,7 +299,7 @@ def test_parameters_that_are_not_known():
         ({"method": "sigmoid"}, "method must be 'cumulative_link' or 'isotonic'; found 'sigmoid'"),
         ({"decision": "mode"}, "decision must be 'cost' or 'inner'; found 'mode'"),
         ({"cv": 1}, "cv must be an integer of at least 2; found 1"),
-        ({"cost": "cubic"}, "cost must be one of"),
+        ({"cost": "cubic"}, "cost must be 'absolute'"),
     ):
         with pytest.raises(ValueError, match=message):
             OrdinalCalibrator(**params).fit(X, y)

@@ -100,7 +100,7 @@ def test_cost_rows_are_the_truth_and_columns_the_prediction(data):
 @pytest.mark.parametrize(
     ("cost", "message"),
     [
-        ("cubic", "cost must be one of absolute, squared, zero_one or a matrix; found 'cubic'"),
+        ("cubic", "cost must be 'absolute', 'squared', 'zero_one' or a matrix; found 'cubic'"),
         (np.zeros((3, 3)), r"shape \(4, 4\); found \(3, 3\)"),
         (np.ones((4, 4)), "zero on its diagonal"),
     ],

@@ -25,7 +25,7 @@ FEW = {"machine": Candidate("machine", LinearSVOR())}
         ({"budget": float("nan")}, "budget must be a number of seconds; found nan"),
         ({"n_jobs": 0}, "n_jobs must be an integer other than 0, or None; found 0"),
         ({"n_jobs": "all"}, "n_jobs must be an integer other than 0, or None; found 'all'"),
-        ({"cost": "dear"}, "cost must be one of absolute, squared, zero_one or a matrix"),
+        ({"cost": "dear"}, "cost must be 'absolute', 'squared', 'zero_one' or a matrix"),
         ({"candidates": ["machine"]}, "candidates must be a mapping from the name"),
         ({"candidates": {"machine": LinearSVOR()}}, "A candidate must be .* found LinearSVOR"),
     ],

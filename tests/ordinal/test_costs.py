@@ -33,7 +33,7 @@ def test_weights_of_the_absolute_cost_are_one():
 @pytest.mark.parametrize(
     ("cost", "message"),
     [
-        ("cubic", "cost must be one of absolute, squared, zero_one or a matrix; found 'cubic'"),
+        ("cubic", "cost must be 'absolute', 'squared', 'zero_one' or a matrix; found 'cubic'"),
         (np.zeros((2, 3)), r"shape \(3, 3\); found \(2, 3\)"),
         (np.eye(3), "zero on its diagonal.*found 1 for class 0"),
         (-cost_matrix("absolute", 3), "not negative"),

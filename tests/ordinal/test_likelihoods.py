@@ -115,5 +115,5 @@ def test_infinite_thresholds_give_probability_zero():
 
 
 def test_unknown_link():
-    with pytest.raises(ValueError, match="link must be one of logit, probit"):
+    with pytest.raises(ValueError, match="link must be 'logit', 'probit'"):
         get_link("robit")

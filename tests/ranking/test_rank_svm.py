@@ -209,7 +209,7 @@ def test_too_few_steps_warn_with_the_gap(settings):
         ({"C": -1.0}, "C must be a positive number; found -1.0"),
         ({"loss": "log"}, "loss must be 'hinge' or 'squared_hinge'; found 'log'"),
         ({"solver": "qp"}, "solver must be 'auto', 'primal' or 'dual'; found 'qp'"),
-        ({"kernel": "bessel"}, "kernel must be one of"),
+        ({"kernel": "bessel"}, "kernel must be 'linear'"),
         ({"kernel": "precomputed"}, r"X must be a square matrix .* shape \(50, 2\)"),
         ({"gamma": "wide"}, "gamma must be 'scale', 'auto', a number or one per feature"),
         ({"n_components": 0}, "n_components must be an integer of at least 1; found 0"),

@@ -169,7 +169,7 @@ def test_random_features_come_from_random_state():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"criterion": "entropy"}, "criterion must be one of gini, cost; found 'entropy'"),
+        ({"criterion": "entropy"}, "criterion must be 'gini' or 'cost'; found 'entropy'"),
         ({"max_depth": 0}, "max_depth must be an integer of at least 1; found 0"),
         ({"min_samples_split": 1}, "min_samples_split must be an integer of at least 2"),
         ({"min_samples_leaf": 0.1}, "min_samples_leaf must be an integer of at least 1"),

@@ -78,4 +78,6 @@ LabelArray: TypeAlias = npt.NDArray[Any]
 """Predicted labels; a column of categories where the labels of `fit` were one."""
 SplitsLike: TypeAlias = int | str | SplitterLike | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]
 """Folds: how many, a splitter, or pairs of rows to fit on and rows that are held out."""
+BoundsLike: TypeAlias = npt.ArrayLike
+"""Lower and upper bound of a parameter in a search, or ``"fixed"``."""
 RandomStateLike: TypeAlias = int | np.random.RandomState | None

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
         def __sklearn_tags__(self) -> Any: ...
 
+    EstimatorMixin = BaseEstimator
+
     class ClassifierMixin:
         """A classifier: it scores its predictions."""
 
@@ -65,4 +67,14 @@ else:
         TransformerMixin,
     )
 
-__all__ = ["BaseEstimator", "ClassifierMixin", "OneToOneFeatureMixin", "TransformerMixin"]
+    class EstimatorMixin:
+        """Base of mixins: classes list them before ``BaseEstimator``, whose methods they extend."""
+
+
+__all__ = [
+    "BaseEstimator",
+    "ClassifierMixin",
+    "EstimatorMixin",
+    "OneToOneFeatureMixin",
+    "TransformerMixin",
+]

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.model_selection import check_cv
 
-from .._utils.types import Codes
+from .._utils.types import Codes, Index
 from ..ordinal.arrays import require_count
 from .validation import OrdinalData
 
 
 def deal_folds(
     labels: npt.NDArray[Any], n_folds: int, rng: np.random.RandomState | None = None
-) -> npt.NDArray[np.intp]:
+) -> Index:
     """Fold of each row, dealt out by rising label, so that every label is spread evenly.
 
     Rows of one label are dealt out in their order, or at random.

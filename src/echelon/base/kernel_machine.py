@@ -9,9 +9,10 @@ import numpy as np
 from .._utils.types import Index, Vector
 from ..kernels import Kernel, Pearson, Precomputed, get_kernel, parameter_names, resolve_gamma
 from ..kernels.cache import apply_kernel
+from .estimator import EstimatorMixin
 
 
-class KernelMachineMixin:
+class KernelMachineMixin(EstimatorMixin):
     """Scores K(x, support rows)·dual_coef_, and inputs as the parameter ``kernel`` takes them."""
 
     def _store_support(self, kernel: Kernel, inputs: Any, rows: Index, coef: Vector) -> None:

@@ -11,7 +11,19 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
-from .._utils.types import Codes, KeysLike, LabelArray, LabelsLike, MatrixLike, VectorLike
+from .._utils.feature_names import input_names
+from .._utils.types import (
+    Array,
+    Codes,
+    Index,
+    KeysLike,
+    LabelArray,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    Vector,
+    VectorLike,
+)
 from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale
@@ -20,15 +32,17 @@ from ..ordinal.relevance import read_relevance
 from ..ordinal.thresholds import margins
 from ..pairs import PairSet
 from ..pairs.queries import query_codes
-from .estimator import ClassifierMixin
+from .estimator import ClassifierMixin, EstimatorMixin
 from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
 from .validation import (
     OrdinalData,
     RankingData,
     all_or_nothing,
     one_column,
+    read_signed_weights,
     two_rows,
     validate_inputs,
+    validate_ordinal_fit,
     validate_ranking_fit,
 )
 
@@ -49,13 +63,13 @@ class OrdinalClassifierMixin(ClassifierMixin):
     def _scale(self) -> OrdinalScale:
         return OrdinalScale(self.classes_, self._label_container)
 
-    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any) -> Matrix:
         raise NotImplementedError
 
     def _codes(self, X: Any, **params: Any) -> Codes:
         return decode(self._margins(X, **params))
 
-    def decision_function(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def decision_function(self, X: MatrixLike) -> Array:
         """Margins at the thresholds: positive where the label is held to lie above.
 
         Parameters
@@ -82,7 +96,8 @@ class OrdinalClassifierMixin(ClassifierMixin):
             A NumPy array, or the ordered category of the data-frame library that came in.
         """
         check_is_fitted(self)
-        return self._scale.decode(self._codes(X))
+        labels: LabelArray = self._scale.decode(self._codes(X))
+        return labels
 
     def score(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> float:
         """Negative mean cost, so that greater is better.
@@ -109,15 +124,15 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
     A subclass gives ``_latent(X)`` and sets ``thresholds_``.
     """
 
-    thresholds_: npt.NDArray[np.float64]
+    thresholds_: Vector
 
-    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
+    def _latent(self, X: Any) -> Vector:
         raise NotImplementedError
 
-    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any) -> Matrix:
         return margins(self._latent(X), self.thresholds_)
 
-    def predict_latent(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def predict_latent(self, X: MatrixLike) -> Vector:
         """Latent score f(x), on the scale of ``thresholds_``.
 
         Parameters
@@ -132,27 +147,59 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
         return self._latent(X)
 
 
-class SignedLearnerMixin:
+class SignedLearnerMixin(EstimatorMixin):
     """An ordinal estimator that learns from signed weights V, see ``ordinal.reduction``.
 
     Ensembles prepare the inputs once and ask it again and again for other weights. A subclass
     gives ``_signed_learner(data, n_threads, rng)``, a function from V to a result and its ranks of
     the rows; ``_adopt(result)``, which makes the estimator the fitted one of that result; and
     ``_ranks(X)``, the ranks of rows that were checked already. ``_free_parameters`` names what may
-    be changed in the estimator between two calls of that function.
+    be changed in the estimator between two calls of that function. A subclass that learns from V
+    alone gives ``_fit_signed(data, V)`` and has ``fit`` from here.
     """
 
     _free_parameters: frozenset[str] = frozenset()
 
     def _signed_learner(
         self, data: OrdinalData, n_threads: int, rng: np.random.RandomState
-    ) -> Callable[[npt.NDArray[np.float64]], tuple[Any, Codes]]:
+    ) -> Callable[[Matrix], tuple[Any, Codes]]:
         raise NotImplementedError
 
     def _adopt(self, result: Any) -> None:
         raise NotImplementedError
 
-    def _ranks(self, X: npt.NDArray[np.float64]) -> Codes:
+    def _fit_signed(self, data: OrdinalData, V: Matrix) -> None:
+        raise NotImplementedError
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Fit to labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            May have missing values (NaN).
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+        sample_cost : array-like of shape (n, K), optional
+            Cost of every rank for every example, V-shaped around its label; replaces `cost`.
+
+        Returns
+        -------
+        self
+        """
+        data = validate_ordinal_fit(self, X, y, sample_weight)
+        self._fit_signed(data, read_signed_weights(self, data, sample_cost))
+        self._store_scale(data)
+        return self
+
+    def _ranks(self, X: Matrix) -> Codes:
         raise NotImplementedError
 
     def _adopted(self, result: Any, n_classes: int, n_features: int) -> Any:
@@ -165,7 +212,7 @@ class SignedLearnerMixin:
         return member
 
 
-class RankerMixin:
+class RankerMixin(EstimatorMixin):
     """From scores to an order, for estimators that learn which rows stand above which.
 
     A subclass gives ``_check_parameters()``, ``_learn(data)`` and ``_scores(X)`` for inputs that
@@ -189,7 +236,7 @@ class RankerMixin:
     def _learn(self, data: RankingData) -> None:
         raise NotImplementedError
 
-    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+    def _scores(self, X: Any) -> Vector:
         raise NotImplementedError
 
     @all_or_nothing
@@ -238,7 +285,7 @@ class RankerMixin:
         )
         return self
 
-    def predict(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def predict(self, X: MatrixLike) -> Vector:
         """Scores; a row with a greater one is ranked higher.
 
         Parameters
@@ -252,9 +299,7 @@ class RankerMixin:
         check_is_fitted(self)
         return self._scores(validate_inputs(self, X))
 
-    def rank(
-        self, X: MatrixLike, qid: KeysLike | None = None, top_k: int | None = None
-    ) -> npt.NDArray[np.intp]:
+    def rank(self, X: MatrixLike, qid: KeysLike | None = None, top_k: int | None = None) -> Index:
         """Rows from best to worst.
 
         Parameters
@@ -316,19 +361,17 @@ class RankerMixin:
         check_is_fitted(self)
         X = two_rows(self, a, b)
         scores = self._scores(X)
-        return explanation(*scores, self._pair_terms(*np.asarray(X, dtype=np.float64)))
+        first, second = np.asarray(X, dtype=np.float64)
+        return explanation(float(scores[0]), float(scores[1]), self._pair_terms(first, second))
 
-    def _pair_terms(self, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> list[PairTerm]:
+    def _pair_terms(self, a: Vector, b: Vector) -> list[PairTerm]:
         return shapley_terms(self._input_names(), self._scores, a, b)
 
     def _input_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
+        return input_names(self)
 
 
-def best_first(
-    scores: npt.NDArray[np.float64], qid: Any = None, top_k: int | None = None
-) -> npt.NDArray[np.intp]:
+def best_first(scores: Vector, qid: Any = None, top_k: int | None = None) -> Index:
     """Rows by query, and within each by falling score; at most `top_k` of each."""
     if top_k is not None:
         require_count("top_k", top_k)
@@ -340,6 +383,6 @@ def best_first(
     return order[np.arange(len(order)) - starts < top_k]
 
 
-def squeeze_margins(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def squeeze_margins(values: Array) -> Array:
     """One margin per row as a vector, as scikit-learn has it for two classes."""
     return values[:, 0] if values.shape[1] == 1 else values

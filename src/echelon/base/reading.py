@@ -86,7 +86,7 @@ class FittedModel:
     @property
     def gives_labels(self) -> bool:
         """Whether the model predicts labels, and not numbers of its own scale."""
-        return is_classifier(self.model)
+        return bool(is_classifier(self.model))
 
     def codes(self, X: Any) -> Codes:
         """Predicted labels as codes 0 … K−1."""
@@ -158,9 +158,8 @@ class FittedModel:
         """
         if not self.has_one_score:
             return self.threshold_scores(X)
-        if has_latent(self.model):
-            latent = latent_scores(self.model, X)
-        else:
+        latent = latent_scores(self.model, X) if has_latent(self.model) else None
+        if latent is None:
             latent = read_numbers(self.model.predict(X), "the prediction of the model")
         return latent.reshape(_num_samples(X), 1)
 
@@ -193,7 +192,7 @@ class FittedModel:
 def _decides(model: Any) -> bool:
     """Whether margins are a model's own."""
     if isinstance(model, AroundModel) and hasattr(model, "estimator_"):
-        return not model._keeps_margins
+        return not bool(model._keeps_margins)
     return not is_passage(model)
 
 
@@ -254,4 +253,6 @@ class AroundModel(Wrapper):
         """
         check_is_fitted(self)
         validate_inputs(self, X, convert=False)
-        return latent_scores(self.estimator_, X)
+        scores = latent_scores(self.estimator_, X)
+        assert scores is not None
+        return scores

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
-from .._utils.types import Codes, Matrix
+from .._utils.types import Codes, Matrix, Vector
 from ..ordinal.arrays import check_weights
 from ..ordinal.costs import (
     check_sample_costs,
@@ -39,7 +38,7 @@ class OrdinalData:
     X: Any
     codes: Codes
     scale: OrdinalScale
-    sample_weight: npt.NDArray[np.float64]
+    sample_weight: Vector
 
     @property
     def n_classes(self) -> int:
@@ -54,12 +53,13 @@ def all_or_nothing(
 
     @functools.wraps(fit)
     def guarded(self: Model, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        before = self.__dict__.copy()
+        state = vars(self)
+        before = state.copy()
         try:
             return fit(self, *args, **kwargs)
         except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
+            state.clear()
+            state.update(before)
             raise
 
     return guarded
@@ -142,9 +142,7 @@ def read_signed_weights(estimator: Any, data: OrdinalData, sample_cost: Any = No
     return signed
 
 
-def class_factors(
-    class_weight: Any, codes: Codes, scale: OrdinalScale, weights: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def class_factors(class_weight: Any, codes: Codes, scale: OrdinalScale, weights: Vector) -> Vector:
     """Factor for each class: the user's, 1 where none is given, or inverse to its total weight."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         mass = np.bincount(codes, weights, minlength=scale.n_classes)
@@ -172,9 +170,9 @@ class RankingData:
 
     X: Any
     pairs: PairSet
-    relevance: npt.NDArray[np.float64] | None
+    relevance: Vector | None
     qid: Any
-    sample_weight: npt.NDArray[np.float64]
+    sample_weight: Vector
 
 
 def validate_ranking_fit(
@@ -248,10 +246,10 @@ def validate_ranking_chunk(
 
 
 def _read_pairs(
-    relevance: npt.NDArray[np.float64] | None,
+    relevance: Vector | None,
     n: int,
     qid: Any,
-    weights: npt.NDArray[np.float64],
+    weights: Vector,
     pairs: Any,
     pair_weight: Any,
 ) -> PairSet:
@@ -264,13 +262,12 @@ def _read_pairs(
         raise ValueError("qid needs labels y; stated pairs have no queries.")
     if pairs is None:
         return result
-    if not isinstance(pairs, PairSet):
-        pairs = PairSet.from_pairs(pairs, n, pair_weight)
-    elif pair_weight is not None:
+    if isinstance(pairs, PairSet) and pair_weight is not None:
         raise ValueError("pair_weight must be None where pairs is a PairSet, which has weights.")
-    if pairs.n_items != n:
-        raise ValueError(f"pairs must be over the {n} rows of X; found {pairs.n_items}.")
-    return result + pairs
+    stated = pairs if isinstance(pairs, PairSet) else PairSet.from_pairs(pairs, n, pair_weight)
+    if stated.n_items != n:
+        raise ValueError(f"pairs must be over the {n} rows of X; found {stated.n_items}.")
+    return result + stated
 
 
 def two_rows(estimator: Any, a: Any, b: Any) -> Any:
@@ -286,7 +283,7 @@ def two_rows(estimator: Any, a: Any, b: Any) -> Any:
     return check_array(np.array(rows), ensure_all_finite=finite)
 
 
-def _plain_row(row: Any) -> npt.NDArray[np.float64]:
+def _plain_row(row: Any) -> Vector:
     plain = row.toarray() if sp.issparse(row) else row
     return np.asarray(plain, dtype=np.float64).reshape(-1)
 

@@ -17,6 +17,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 
 from ..ordinal.columns import plain_array
+from .estimator import EstimatorMixin
 
 
 @runtime_checkable
@@ -29,7 +30,7 @@ class TrainedModel(Protocol):
         """The columns that the estimator was fitted to, in their order and types."""
 
 
-class Wrapper:
+class Wrapper(EstimatorMixin):
     """An estimator that refines what one fitted model inside, ``estimator_``, says of rows."""
 
     estimator_: Any

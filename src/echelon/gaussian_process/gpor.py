@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.types import (
+    BoundsLike,
     ClassWeightLike,
     Codes,
     CostLike,
+    Index,
     LabelsLike,
     Matrix,
     MatrixLike,
@@ -32,13 +35,13 @@ from ..ordinal.likelihoods import Link, get_link
 from ..ordinal.thresholds import all_levels
 from ..solvers.gp.prediction import Predictor, make_predictor
 from .covariance import covariance, relevance
-from .objective import EvidenceObjective, Hyperparameters, random_theta
+from .objective import EvidenceObjective, Hyperparameters, HyperPrior, random_theta
 from .search import Maximum, maximise, projected_norm
 from .start import (
     accepts_missing,
     check_settings,
     choose_inducing,
-    find_trouble,
+    convergence_warnings,
     first_hyperparameters,
     gather_rows,
     suitable_threads,
@@ -180,18 +183,18 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: Kernel | str | None = None,
         *,
         inference: str = "ep",
         likelihood: str = "probit",
         cost: CostLike = "zero_one",
         objective: str = "evidence",
-        optimizer: Any = "fmin_l_bfgs_b",
+        optimizer: Callable[..., Any] | str | None = "fmin_l_bfgs_b",
         n_restarts_optimizer: int = 0,
         noise: float = 1.0,
-        noise_bounds: Any = (1e-3, 1e3),
-        thresholds: Any = None,
-        prior: Any = None,
+        noise_bounds: BoundsLike = (1e-3, 1e3),
+        thresholds: VectorLike | None = None,
+        prior: HyperPrior | None = None,
         n_inducing: int | None = None,
         class_weight: ClassWeightLike = None,
         classes: LabelsLike | None = None,
@@ -216,7 +219,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> GPOR:
+    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
         """Learn hyperparameters and posterior from labelled rows.
 
         Parameters
@@ -232,9 +235,9 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         check_settings(self)
         data = validate_ordinal_fit(self, X, y, sample_weight)
         cost_matrix(self.cost, data.n_classes)
-        heavy = data.sample_weight > 0
-        observed, codes = np.unique(data.codes[heavy], return_inverse=True)
-        inputs, weights = data.X[heavy], data.sample_weight[heavy]
+        counted = data.sample_weight > 0
+        observed, codes = np.unique(data.codes[counted], return_inverse=True)
+        inputs, weights = data.X[counted], data.sample_weight[counted]
         start = first_hyperparameters(self, inputs, weights, observed, data.n_classes)
         rng = check_random_state(self.random_state)
         self.X_train_, self._codes_train, self._weights_train = gather_rows(
@@ -250,8 +253,8 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         objective = self._make_objective(start)
         with suitable_threads(objective):
             maximum = self._search(objective, rng)
-            evidence, prior = objective.infer(maximum.theta)
-            value, gradient = objective.differentiate(maximum.theta, evidence, prior)
+            evidence = objective.infer(maximum.theta)
+            value, gradient = objective.differentiate(maximum.theta, evidence)
             self._predictor = make_predictor(evidence)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise ValueError(
@@ -266,7 +269,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         self.n_iter_ = maximum.n_iter
         self.n_evaluations_ = objective.n_evaluations
         self.converged_ = maximum.converged and evidence.converged
-        for sentence in find_trouble(objective, maximum, evidence, self.gradient_norm_):
+        for sentence in convergence_warnings(objective, maximum, evidence, self.gradient_norm_):
             warn_caller(sentence, ConvergenceWarning)
         return self
 
@@ -321,7 +324,9 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
             self.feature_relevance_ = relevances
         self._store_scale(data)
 
-    def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False) -> Any:
+    def log_marginal_likelihood(
+        self, theta: VectorLike | None = None, eval_gradient: bool = False
+    ) -> float | tuple[float, Vector]:
         """Objective of the search: the approximate log evidence, with the prior if there is one.
 
         Parameters
@@ -364,7 +369,15 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
     def _latent(self, X: Any) -> Vector:
         return self._moments(validate_inputs(self, X), with_variance=False)[0]
 
-    def predict_latent(self, X: MatrixLike, return_std: bool = False) -> Any:
+    @overload
+    def predict_latent(self, X: MatrixLike, return_std: Literal[False] = ...) -> Vector: ...
+
+    @overload
+    def predict_latent(self, X: MatrixLike, return_std: Literal[True]) -> tuple[Vector, Vector]: ...
+
+    def predict_latent(
+        self, X: MatrixLike, return_std: bool = False
+    ) -> Vector | tuple[Vector, Vector]:
         """Posterior mean of the latent function, on the scale of ``thresholds_``.
 
         Parameters
@@ -398,7 +411,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         mean, variance = self._moments(validate_inputs(self, X), with_variance=True)
         return predictive_probabilities(self._link, mean, variance, self.thresholds_, self.noise_)
 
-    def _codes(self, X: Any) -> Codes:
+    def _codes(self, X: Any, **params: Any) -> Codes:
         cost = cost_matrix(self.cost, len(self.classes_))
         return minimum_cost_codes(self.predict_proba(X), cost)
 
@@ -408,7 +421,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         relevances = self._require_relevance()
         return np.asarray(relevances / relevances.sum())
 
-    def select_features(self, n_features: int) -> npt.NDArray[np.intp]:
+    def select_features(self, n_features: int) -> Index:
         """Columns of the most relevant features, the most relevant first.
 
         Parameters

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -88,8 +89,8 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.tol = tol
 
     def fit(
-        self, X: MatrixLike, y: LabelsLike | None = None, weights: Any = None
-    ) -> LowRankImputer:
+        self, X: MatrixLike, y: LabelsLike | None = None, weights: npt.ArrayLike | None = None
+    ) -> Self:
         """Find offsets and components.
 
         Parameters
@@ -110,7 +111,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(
-        self, X: MatrixLike, y: LabelsLike | None = None, weights: Any = None
+        self, X: MatrixLike, y: LabelsLike | None = None, weights: npt.ArrayLike | None = None
     ) -> Array:
         """Find offsets and components, and give the matrix as the EM steps have filled it.
 
@@ -128,7 +129,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         filled : ndarray of shape (n, d)
         """
-        return self._fit(X, weights)
+        return np.asarray(self._fit(X, weights))
 
     def transform(self, X: MatrixLike) -> Array:
         """Fill the missing entries of rows; the others stay as they are.
@@ -142,9 +143,9 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         filled : ndarray of shape (n, d)
         """
         check_is_fitted(self)
-        X = validate_inputs(self, X)
-        known = ~np.isnan(X)
-        centred = np.where(known, X - self.offset_, 0.0)
+        rows: Array = validate_inputs(self, X)
+        known = ~np.isnan(rows)
+        centred = np.where(known, rows - self.offset_, 0.0)
         scores = estimate_scores(
             centred,
             known.astype(np.float64),
@@ -152,7 +153,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self.singular_values_**2 / self._n_rows,
             self.noise_variance_,
         )
-        return np.where(known, X, self.offset_ + scores @ self.components_)
+        return np.where(known, rows, self.offset_ + scores @ self.components_)
 
     @all_or_nothing
     def _fit(self, X: Any, weights: Any) -> Array:
@@ -213,4 +214,4 @@ def _column_means(X: Array, W: Array) -> Array:
     mass = W.sum(axis=0)
     sums = np.einsum("ij,ij->j", W, X)
     overall = sums.sum() / mass.sum()
-    return np.where(mass > 0.0, sums / np.where(mass > 0.0, mass, 1.0), overall)
+    return np.asarray(np.where(mass > 0.0, sums / np.where(mass > 0.0, mass, 1.0), overall))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from .._utils.types import Array, MatrixLike
+from .._utils.types import Array, BoundsLike
 from ..kernels import Pearson
 
 __all__ = ["LinearARD", "PearsonKernel"]
@@ -38,7 +39,9 @@ class LinearARD(Kernel):
     LinearARD(relevance=[2, 0.5]) + LinearARD(relevance=3)
     """
 
-    def __init__(self, relevance: Any = 1.0, relevance_bounds: Any = (1e-5, 1e5)) -> None:
+    def __init__(
+        self, relevance: npt.ArrayLike = 1.0, relevance_bounds: BoundsLike = (1e-5, 1e5)
+    ) -> None:
         self.relevance = relevance
         self.relevance_bounds = relevance_bounds
 
@@ -83,10 +86,10 @@ class LinearARD(Kernel):
             return values, left[:, None, :] * left[None, :, :]
         return values, values[:, :, None].copy()
 
-    def diag(self, X: MatrixLike) -> Array:
+    def diag(self, X: npt.ArrayLike) -> Array:
         """k(x_i, x_i) of shape (n,)."""
-        X = np.atleast_2d(X)
-        return np.einsum("ij,ij->i", X * self._checked(X), X)
+        rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        return np.asarray(np.einsum("ij,ij->i", rows * self._checked(rows), rows))
 
     def is_stationary(self) -> bool:
         """Whether the kernel depends on x − x′ alone: it does not."""
@@ -139,7 +142,7 @@ class PearsonKernel(Kernel):
            [-0.447,  0.5  ]])
     """
 
-    def __init__(self, variance: float = 1.0, variance_bounds: Any = (1e-5, 1e5)) -> None:
+    def __init__(self, variance: float = 1.0, variance_bounds: BoundsLike = (1e-5, 1e5)) -> None:
         self.variance = variance
         self.variance_bounds = variance_bounds
 
@@ -175,9 +178,9 @@ class PearsonKernel(Kernel):
             return values, np.empty((*values.shape, 0))
         return values, values[:, :, None].copy()
 
-    def diag(self, X: MatrixLike) -> Array:
+    def diag(self, X: npt.ArrayLike) -> Array:
         """k(x_i, x_i) of shape (n,)."""
-        return self.variance * Pearson().diagonal(np.atleast_2d(X))
+        return self.variance * Pearson().diagonal(np.atleast_2d(np.asarray(X, dtype=np.float64)))
 
     def is_stationary(self) -> bool:
         """Whether the kernel depends on x − x′ alone: it does not."""

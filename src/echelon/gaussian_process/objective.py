@@ -10,18 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri
 from sklearn.gaussian_process.kernels import Kernel
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Codes, Index, Matrix, Vector
 from ..ordinal.likelihoods import Link
 from ..ordinal.thresholds import chain_to_free, from_free, to_free
 from ..solvers.gp.ep import solve_ep
 from ..solvers.gp.evidence import Evidence, dense_sensitivity, sparse_sensitivity
 from ..solvers.gp.laplace import solve_laplace
 from ..solvers.gp.likelihood import OrdinalLikelihood, ParameterGradient
-from ..solvers.gp.prior import DensePrior, Prior, SparsePrior
+from ..solvers.gp.prior import DenseFactor, DensePrior, Prior, SparsePrior
 from .covariance import contract, contract_diagonal, covariance
 
 #: A function from θ to the log density of a prior on it, and its gradient.
@@ -98,13 +97,13 @@ class EvidenceObjective:
     start: Any = None
     n_evaluations: int = 0
 
-    def part(self, rows: npt.NDArray[np.intp]) -> EvidenceObjective:
+    def part(self, rows: Index) -> EvidenceObjective:
         """The objective of some of the rows."""
         return replace(
             self, X=self.X[rows], codes=self.codes[rows], weights=self.weights[rows], start=None
         )
 
-    def infer(self, theta: Vector) -> tuple[Evidence, Prior]:
+    def infer(self, theta: Vector) -> Evidence:
         """Approximate the posterior under θ."""
         setting = self.hyperparameters.with_theta(theta)
         likelihood = OrdinalLikelihood(
@@ -122,24 +121,22 @@ class EvidenceObjective:
                 tol=self.tolerance,
             )
         self.start = evidence.start if evidence.converged else None
-        return evidence, prior
+        return evidence
 
     def value(self, theta: Vector) -> float:
         """Log evidence, and log prior of θ if there is one."""
-        value = self.infer(theta)[0].log_evidence
+        value = self.infer(theta).log_evidence
         return value if self.hyper_prior is None else value + self.hyper_prior(theta)[0]
 
     def value_and_gradient(self, theta: Vector) -> tuple[float, Vector]:
         """The same with its gradient in θ."""
         self.n_evaluations += 1
-        return self.differentiate(theta, *self.infer(theta))
+        return self.differentiate(theta, self.infer(theta))
 
-    def differentiate(
-        self, theta: Vector, evidence: Evidence, prior: Prior
-    ) -> tuple[float, Vector]:
+    def differentiate(self, theta: Vector, evidence: Evidence) -> tuple[float, Vector]:
         """Value and gradient from an inference under θ."""
         setting = self.hyperparameters.with_theta(theta)
-        by_kernel, by_likelihood = self._slopes(setting.kernel, prior, evidence)
+        by_kernel, by_likelihood = self._slopes(setting.kernel, evidence)
         value, gradient = evidence.log_evidence, setting.chain(by_kernel, by_likelihood)
         if self.hyper_prior is not None:
             log_density, slope = self.hyper_prior(theta)
@@ -156,14 +153,14 @@ class EvidenceObjective:
             kernel.diag(self.X),
         )
 
-    def _slopes(
-        self, kernel: Kernel, prior: Any, evidence: Evidence
-    ) -> tuple[Vector, ParameterGradient]:
+    def _slopes(self, kernel: Kernel, evidence: Evidence) -> tuple[Vector, ParameterGradient]:
         """Derivatives in the kernel's theta and in the likelihood's parameters."""
-        if self.inducing is None:
-            M, by_likelihood = dense_sensitivity(evidence, evidence.factor)
-            return contract(kernel, self.X, None, M.T, matrix=prior.covariance), by_likelihood
-        parts, by_likelihood = sparse_sensitivity(evidence, evidence.factor)
+        factor = evidence.factor
+        if isinstance(factor, DenseFactor):
+            M, by_likelihood = dense_sensitivity(evidence, factor)
+            covariances = factor.prior.covariance
+            return contract(kernel, self.X, None, M.T, matrix=covariances), by_likelihood
+        parts, by_likelihood = sparse_sensitivity(evidence, factor)
         by_kernel = contract(kernel, self.inducing, self.inducing, parts.inducing)
         by_kernel += contract(kernel, self.X, self.inducing, parts.cross.T)
         return by_kernel + contract_diagonal(kernel, self.X, parts.variances), by_likelihood
@@ -177,7 +174,7 @@ def published_thresholds(n_classes: int) -> Vector:
     >>> published_thresholds(4)
     array([-1. , -0.5,  0. ])
     """
-    return -1.0 + 2.0 / n_classes * np.arange(n_classes - 1)
+    return -1.0 + 2.0 / n_classes * np.arange(n_classes - 1, dtype=np.float64)
 
 
 def random_theta(

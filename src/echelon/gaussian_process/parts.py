@@ -166,7 +166,7 @@ class Matern(Stationary):
     def values(self, X: Array, Y: Array | None) -> Values:
         s = cdist(*self._scaled(X, Y))
         s *= math.sqrt(self.twice_nu)
-        decay = np.exp(-s)
+        decay = np.asarray(np.exp(-s))
         if self.twice_nu == 1:
             return decay
         decay *= 1.0 + s if self.twice_nu == 3 else 1.0 + s + s * s / 3.0
@@ -176,7 +176,7 @@ class Matern(Stationary):
         self, left: Array, right: Array, weights: Array, values: Values | None
     ) -> Array:
         r = cdist(left, right)
-        slopes = np.exp(r * -math.sqrt(self.twice_nu))
+        slopes = np.asarray(np.exp(r * -math.sqrt(self.twice_nu)))
         if self.twice_nu == 1:
             # At distances this short the sums of squares have no digits left for a steep slope to
             # multiply, and what it would give, r e⁻ʳ, is nought anyway.
@@ -392,31 +392,29 @@ def _gaussian(left: Array, right: Array) -> Array:
     if _longest(left, right) > _LONG:
         exponents = cdist(left, right, "sqeuclidean")
         exponents *= -0.5
-        return np.exp(exponents, out=exponents)
+        return np.asarray(np.exp(exponents, out=exponents))
     # Squared lengths that are shorter by the rounding error of the sum put the exponents of equal
     # rows above zero, whence they are cut off.
     shrink = -0.5 * (1.0 - 4.0 * (left.shape[1] + 4) * np.finfo(np.float64).eps)
     a, b = shrink * squared_norms(left), shrink * squared_norms(right)
-    exponents = (
-        np.column_stack([left, a, np.ones(len(left))])
-        @ np.column_stack([right, np.ones(len(right)), b]).T
-    )
+    both = np.column_stack([right, np.ones(len(right)), b])
+    exponents = np.column_stack([left, a, np.ones(len(left))]) @ both.T
     if left is right:
         exponents = np.minimum(exponents, exponents.T)
     np.minimum(exponents, 0.0, out=exponents)
-    return np.exp(exponents, out=exponents)
+    return np.asarray(np.exp(exponents, out=exponents))
 
 
 def _longest(left: Array, right: Array) -> float:
     """Largest squared length of a row."""
-    return max(squared_norms(rows).max(initial=0.0) for rows in (left, right))
+    return max(float(squared_norms(rows).max(initial=0.0)) for rows in (left, right))
 
 
 def _sums_of_squared_differences(S: Array, X: Array, Y: Array) -> Array:
     """Σ_ij S_ij (x_iv − y_jv)² for every column v."""
     by_rows, by_columns = S.sum(axis=1), S.sum(axis=0)
     crossed = np.einsum("iv,iv->v", X, S @ Y)
-    return by_rows @ (X * X) + by_columns @ (Y * Y) - 2.0 * crossed
+    return np.asarray(by_rows @ (X * X) + by_columns @ (Y * Y) - 2.0 * crossed)
 
 
 def _contract_times(
@@ -434,13 +432,14 @@ def _contract_times(
 
 def _joined(operation: np.ufunc, a: Values, b: Values) -> Values:
     """Sum or product in place, where one of both is an array."""
-    if isinstance(a, np.ndarray):
-        return operation(a, b, out=a)
-    return operation(b, a, out=b if isinstance(b, np.ndarray) else None)
+    if not isinstance(a, np.ndarray):
+        a, b = b, a
+    joined: Values = operation(a, b, out=a if isinstance(a, np.ndarray) else None)
+    return joined
 
 
 def part_of(kernel: Kernel) -> Part:
-    """What stands for a kernel; a subclass may do otherwise than its class, so it is a stranger."""
+    """The part of a kernel; a subclass may do otherwise than its class, so it is `Other`."""
     kind = type(kernel)
     if kind is scikit.Matern:
         known = {0.5: Matern, 1.5: Matern, 2.5: Matern, np.inf: Gaussian}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -19,12 +18,16 @@ from sklearn.gaussian_process.kernels import (
 )
 from threadpoolctl import threadpool_limits
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.choices import require_choice
+from .._utils.types import Codes, Index, Matrix, Vector
 from ..ordinal.arrays import LARGEST_SEED, finite_vector, require_count, require_positive
 from ..solvers.gp.evidence import Evidence
 from .kernels import LinearARD, PearsonKernel
 from .objective import EvidenceObjective, Hyperparameters, published_thresholds
 from .search import Maximum
+
+if TYPE_CHECKING:
+    from .gpor import GPOR
 
 #: Bounds on length scales and relevances, as multiples of the start: a feature without relevance
 #: goes to the upper one or the lower one.
@@ -47,20 +50,15 @@ _FAR = 30.0
 _GAIN = 1e-2
 
 
-def check_settings(model: Any) -> None:
+def check_settings(model: GPOR) -> None:
     """Raise unless the parameters that are not arrays make sense."""
     for name, choices in _CHOICES.items():
-        value = getattr(model, name)
-        if not (isinstance(value, str) and value in choices):
-            raise ValueError(f"{name} must be one of {', '.join(choices)}; found {value!r}.")
+        require_choice(name, getattr(model, name), choices)
     if model.objective == "bound" and model.inference != "ep":
         raise ValueError("objective='bound' needs inference='ep'; found 'laplace'.")
     optimizer, prior = model.optimizer, model.prior
-    known = isinstance(optimizer, str) and optimizer == "fmin_l_bfgs_b"
-    if not (optimizer is None or known or callable(optimizer)):
-        raise ValueError(
-            f"optimizer must be 'fmin_l_bfgs_b', a function or None; found {optimizer!r}."
-        )
+    if not callable(optimizer):
+        require_choice("optimizer", optimizer, ("fmin_l_bfgs_b", None), "a function")
     if not (prior is None or callable(prior)):
         raise ValueError(f"prior must be a function or None; found {prior!r}.")
     require_positive("noise", model.noise)
@@ -77,11 +75,7 @@ def make_kernel(kernel: Any, X: Matrix, weights: Vector) -> Kernel:
     """
     if isinstance(kernel, Kernel):
         return clone(kernel)
-    if not (kernel is None or (isinstance(kernel, str) and kernel in _NAMES)):
-        raise ValueError(
-            f"kernel must be None, one of {', '.join(_NAMES)}, or a kernel of "
-            f"sklearn.gaussian_process; found {kernel!r}."
-        )
+    require_choice("kernel", kernel, (None, *_NAMES), "a kernel of sklearn.gaussian_process")
     if kernel == "pearson":
         return PearsonKernel()
     scale = np.sqrt(X.shape[1]) * _deviations(X, weights)
@@ -119,7 +113,7 @@ def accepts_missing(kernel: Any) -> bool:
 
 
 def first_hyperparameters(
-    model: Any, X: Matrix, weights: Vector, observed: Codes, n_classes: int
+    model: GPOR, X: Matrix, weights: Vector, observed: Codes, n_classes: int
 ) -> Hyperparameters:
     """Hyperparameters of the first start."""
     return Hyperparameters(
@@ -146,12 +140,12 @@ def gather_rows(
     return X[first], codes[first], mass
 
 
-def _distinct(rows: Matrix, weights: Vector) -> tuple[npt.NDArray[np.intp], Vector]:
+def _distinct(rows: Matrix, weights: Vector) -> tuple[Index, Vector]:
     """Where each distinct row stands first, in ascending order of rows, and its total weight."""
     # Infinity is no input, so it can stand for a missing entry, which equals nothing.
     keys = np.where(np.isnan(rows), np.inf, rows)
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return first, np.bincount(place.ravel(), weights)
+    return first, np.asarray(np.bincount(place.ravel(), weights), dtype=np.float64)
 
 
 def suitable_threads(objective: EvidenceObjective) -> threadpool_limits:
@@ -181,7 +175,7 @@ def choose_inducing(
     return np.asarray(means.cluster_centers_)
 
 
-def find_trouble(
+def convergence_warnings(
     objective: EvidenceObjective, maximum: Maximum, evidence: Evidence, gradient_norm: float
 ) -> list[str]:
     """Sentences about what a fit should be warned of."""

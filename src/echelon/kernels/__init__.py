@@ -5,13 +5,24 @@ NumPy and SciPy; learning a kernel's parameters, and keeping its rows, is the bu
 """
 
 from .factory import KERNELS, get_kernel, parameter_names, resolve_gamma
-from .functions import Function, Gaussian, Kernel, Linear, Pearson, Polynomial, Precomputed, Sigmoid
+from .functions import (
+    Function,
+    Gaussian,
+    Kernel,
+    KernelFunction,
+    Linear,
+    Pearson,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
 
 __all__ = [
     "KERNELS",
     "Function",
     "Gaussian",
     "Kernel",
+    "KernelFunction",
     "Linear",
     "Pearson",
     "Polynomial",

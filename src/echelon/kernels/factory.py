@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._utils.choices import require_choice
+from .._utils.types import Vector
 from .functions import Function, Gaussian, Kernel, Linear, Pearson, Polynomial, Precomputed, Sigmoid
 from .rows import Rows, read_rows
 
@@ -20,6 +22,7 @@ KERNELS: dict[str, type[Any]] = {
     "pearson": Pearson,
     "precomputed": Precomputed,
 }
+_OTHERS = ("a function of X and Y", "a Kernel")
 # scikit-learn's names for two of them.
 _ALIASES = {"poly": "polynomial", "rbf": "gaussian"}
 
@@ -71,13 +74,14 @@ def parameter_names(kernel: Any) -> tuple[str, ...]:
         return tuple(field.name for field in fields(_kernel_class(kernel)))
     if _is_kernel(kernel) or callable(kernel):
         return ()
-    raise ValueError(f"kernel must be {_choices()}; found {kernel!r}.")
+    require_choice("kernel", kernel, KERNELS, *_OTHERS)
+    return ()
 
 
 def resolve_gamma(
     gamma: str | npt.ArrayLike,
     X: Rows | None = None,
-    weights: npt.NDArray[np.float64] | None = None,
+    weights: Vector | None = None,
 ) -> Any:
     """γ as a number, or as it is when it is not a name.
 
@@ -98,10 +102,7 @@ def resolve_gamma(
     """
     if not isinstance(gamma, str):
         return gamma
-    if gamma not in ("scale", "auto"):
-        raise ValueError(
-            f"gamma must be 'scale', 'auto', a number or one per feature; found {gamma!r}."
-        )
+    require_choice("gamma", gamma, ("scale", "auto"), "a number", "one per feature")
     if X is None:
         raise ValueError(f"gamma must be a number where there is no X; found {gamma!r}.")
     rows = read_rows(X)
@@ -123,7 +124,7 @@ def _variance(X: Rows) -> float:
     return float((np.sum((X.data - mean) ** 2) + (size - X.nnz) * mean**2) / size)
 
 
-def _weighted_variance(X: Rows, weights: npt.NDArray[np.float64]) -> float:
+def _weighted_variance(X: Rows, weights: Vector) -> float:
     """Variance of all entries, each row counted by its weight."""
     counted = np.flatnonzero(weights > 0.0)
     if len(counted) < len(weights):
@@ -141,14 +142,9 @@ def _weighted_variance(X: Rows, weights: npt.NDArray[np.float64]) -> float:
 
 def _kernel_class(name: str) -> type[Any]:
     name = _ALIASES.get(name, name)
-    if name not in KERNELS:
-        raise ValueError(f"kernel must be {_choices()}; found {name!r}.")
+    require_choice("kernel", name, KERNELS, *_OTHERS)
     return KERNELS[name]
 
 
 def _is_kernel(kernel: Any) -> bool:
     return isinstance(kernel, Kernel) and not isinstance(kernel, type)
-
-
-def _choices() -> str:
-    return f"one of {', '.join(KERNELS)}, a function of X and Y or a Kernel"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._utils.types import Array
+from .._utils.types import Array, Index
 from .parameters import check_degree, check_finite, check_not_negative, read_rates
 from .rows import (
     Rows,
@@ -23,6 +23,9 @@ from .rows import (
     squared_norms,
     transform_in_place,
 )
+
+KernelFunction: TypeAlias = Callable[[Any, Any], npt.ArrayLike]
+"""A user's own kernel: from X and Y to the matrix of their values."""
 
 
 @runtime_checkable
@@ -280,7 +283,7 @@ class Precomputed:
 class Function:
     """A user's own kernel: a function that takes X and Y and gives an array of shape (n, m)."""
 
-    function: Callable[[Any, Any], npt.ArrayLike]
+    function: KernelFunction
 
     def block(self, X: Rows, Y: Rows | None = None) -> Array:
         """What the function gives, after a check of its shape."""
@@ -302,7 +305,7 @@ class Function:
         return np.concatenate(parts) if parts else np.empty(0)
 
 
-def row_writer(kernel: Kernel, X: Rows) -> Callable[[npt.NDArray[np.intp], npt.NDArray[Any]], None]:
+def row_writer(kernel: Kernel, X: Rows) -> Callable[[Index, npt.NDArray[Any]], None]:
     """Function that puts the rows k(x_i, ·) of some examples i into an array, in its precision.
 
     For the Gaussian of dense rows what depends on X alone is prepared once, and single precision
@@ -312,12 +315,12 @@ def row_writer(kernel: Kernel, X: Rows) -> Callable[[npt.NDArray[np.intp], npt.N
     if isinstance(kernel, Gaussian) and not sp.issparse(X):
         prepared = _with_norms(kernel._scaled(X, X)[0])
 
-        def write(index: npt.NDArray[np.intp], out: npt.NDArray[Any]) -> None:
+        def write(index: Index, out: npt.NDArray[Any]) -> None:
             _write_gaussian(prepared[index], prepared, out)
 
     else:
 
-        def write(index: npt.NDArray[np.intp], out: npt.NDArray[Any]) -> None:
+        def write(index: Index, out: npt.NDArray[Any]) -> None:
             out[...] = kernel.block(X[index], X)
 
     return write

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
 from .._utils.choices import require_choice
-from .._utils.types import ClassWeightLike, CostLike, LabelsLike, Matrix, MatrixLike, VectorLike
+from .._utils.types import (
+    ClassWeightLike,
+    CostLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    Vector,
+    VectorLike,
+)
 from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
@@ -27,9 +34,12 @@ from ..base.validation import (
 from ..ordinal.arrays import check_weights, finite_vector, require_count, require_positive
 from ..ordinal.costs import adjacent_weights, cost_matrix, require_v_shaped, threshold_weights
 from ..ordinal.labels import OrdinalScale, read_scale
-from ..ordinal.losses import LOSSES
+from ..ordinal.losses import get_loss
 from ..solvers.linear.svor import LinearSVORProblem, solve_linear_svor
 from ..solvers.linear.svor_rows import Chunk, RowSummary, Source, summarise
+
+Chunks: TypeAlias = Iterable[Any] | Callable[[], Iterable[Any]]
+"""Chunks of rows that can be read again and again."""
 
 
 class LinearSVOR(ThresholdModelMixin, BaseEstimator):
@@ -143,9 +153,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(
-        self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None
-    ) -> LinearSVOR:
+    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
         """Fit to data in memory.
 
         Parameters
@@ -164,7 +172,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         return self._solve(source, data, summarise(source, data.n_classes))
 
     @all_or_nothing
-    def fit_chunks(self, chunks: Any, classes: LabelsLike | None = None) -> LinearSVOR:
+    def fit_chunks(self, chunks: Chunks, classes: LabelsLike | None = None) -> Self:
         """Fit to data that come in chunks, with one chunk in memory at a time.
 
         The solution is that of ``fit`` on all rows at once. Every Newton step reads all chunks.
@@ -205,18 +213,18 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         require_choice("constraints", self.constraints, ("implicit", "explicit"))
-        require_choice("loss", self.loss, LOSSES)
+        get_loss(self.loss)
         for name in ("C", "tol"):
             require_positive(name, getattr(self, name))
         require_count("max_iter", self.max_iter)
 
-    def _solve(self, source: Source, data: OrdinalData, summary: RowSummary) -> LinearSVOR:
+    def _solve(self, source: Source, data: OrdinalData, summary: RowSummary) -> Self:
         problem = LinearSVORProblem(
             source=source,
             summary=summary,
             C=self.C,
             weights=self._threshold_weights(data.n_classes),
-            loss=LOSSES[self.loss],
+            loss=get_loss(self.loss),
         )
         result = solve_linear_svor(
             problem,
@@ -247,7 +255,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         require_v_shaped(cost)
         return threshold_weights(cost)
 
-    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
+    def _latent(self, X: Any) -> Vector:
         return np.asarray(validate_inputs(self, X) @ self.coef_)
 
     def __sklearn_tags__(self) -> Any:
@@ -261,7 +269,7 @@ class _Stream:
 
     scale: OrdinalScale
 
-    def __init__(self, estimator: LinearSVOR, chunks: Any) -> None:
+    def __init__(self, estimator: LinearSVOR, chunks: Chunks) -> None:
         if not callable(chunks) and iter(chunks) is chunks:
             raise ValueError(
                 "chunks must give the same rows on every pass: a list, an object whose __iter__ "
@@ -270,7 +278,7 @@ class _Stream:
             )
         self._estimator = estimator
         self._chunks = chunks
-        self.factors: npt.NDArray[np.float64] | float = 1.0
+        self.factors: Vector | float = 1.0
 
     def __iter__(self) -> Iterator[Chunk]:
         factors = np.broadcast_to(self.factors, self.scale.n_classes)
@@ -307,7 +315,7 @@ def _three(chunk: Any) -> tuple[Any, Any, Any]:
     return (*chunk, None) if len(chunk) == 2 else tuple(chunk)
 
 
-def _chunk_weights(sample_weight: Any, n: int) -> npt.NDArray[np.float64]:
+def _chunk_weights(sample_weight: Any, n: int) -> Vector:
     if sample_weight is None:
         return np.ones(n)
     weights = finite_vector(sample_weight, n, "sample_weight")

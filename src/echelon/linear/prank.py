@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +93,7 @@ class PRank(ThresholdModelMixin, BaseEstimator):
 
     See Also
     --------
-    LinearSVOR : The linear model with the best margin, which does not depend on chance.
+    LinearSVOR : The linear model with the best margin, which does not depend on the order of rows.
 
     Notes
     -----
@@ -162,7 +162,7 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         y: LabelsLike,
         sample_weight: VectorLike | None = None,
         sample_cost: npt.ArrayLike | None = None,
-    ) -> PRank:
+    ) -> Self:
         """Fit by random draws over many epochs, from nothing.
 
         Parameters
@@ -221,7 +221,7 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         y: LabelsLike,
         classes: LabelsLike | None = None,
         sample_weight: VectorLike | None = None,
-    ) -> PRank:
+    ) -> Self:
         """Present the rows once, in their order, and go on from what was learnt before.
 
         Parameters
@@ -238,18 +238,18 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         -------
         self
         """
-        X, codes, scale = self._read_batch(X, y, classes)
+        rows, codes, scale = self._read_batch(X, y, classes)
         matrix = cost_matrix(self.cost, scale.n_classes)
         require_v_shaped(matrix)
         repeats = self._repeats(codes, scale, sample_weight)
         before = getattr(self, "_perceptron", None)
         if before is None:
-            before = PerceptronState.fresh(np.zeros(X.shape[1]), np.zeros(scale.n_classes - 1))
+            before = PerceptronState.fresh(np.zeros(rows.shape[1]), np.zeros(scale.n_classes - 1))
         state, mistakes, cost = learn_online(
-            X, codes, matrix[codes], repeats, before, averaged=bool(self.averaged)
+            rows, codes, matrix[codes], repeats, before, averaged=bool(self.averaged)
         )
         self._forget("training_cost_", "n_iter_")
-        self._store_scale(OrdinalData(X, codes, scale, repeats.astype(np.float64)))
+        self._store_scale(OrdinalData(rows, codes, scale, repeats.astype(np.float64)))
         self._perceptron = state
         self.coef_, self.thresholds_ = map(np.array, state.model(bool(self.averaged)))
         self.n_mistakes_ = getattr(self, "n_mistakes_", 0) + mistakes

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.feature_names import input_names
 from .._utils.frames import make_frame
 from .._utils.types import (
     ClassWeightLike,
@@ -17,13 +17,20 @@ from .._utils.types import (
     CostLike,
     LabelArray,
     LabelsLike,
+    Matrix,
     MatrixLike,
+    Vector,
     VectorLike,
 )
 from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin, squeeze_margins
-from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
+from ..base.validation import (
+    OrdinalData,
+    all_or_nothing,
+    validate_inputs,
+    validate_ordinal_fit,
+)
 from ..ordinal.arrays import finite_vector
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
 from ..ordinal.likelihoods import class_probabilities, get_link
@@ -134,7 +141,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         y: LabelsLike,
         sample_weight: VectorLike | None = None,
         offset: VectorLike | None = None,
-    ) -> ProportionalOdds:
+    ) -> Self:
         """Fit by maximum penalised likelihood.
 
         Parameters
@@ -155,17 +162,17 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         data = validate_ordinal_fit(self, X, y, sample_weight)
         cost_matrix(self.cost, data.n_classes)
         shift = _read_offset(offset, len(data.codes))
-        heavy = data.sample_weight > 0
-        observed, codes = np.unique(data.codes[heavy], return_inverse=True)
-        inputs = data.X if heavy.all() else data.X[heavy]
-        weights = data.sample_weight[heavy]
+        counted = data.sample_weight > 0
+        observed, codes = np.unique(data.codes[counted], return_inverse=True)
+        inputs = data.X if counted.all() else data.X[counted]
+        weights = data.sample_weight[counted]
         design = StandardizedDesign(inputs, weights)
         problem = CumulativeLinkProblem(
             design=design,
             codes=codes,
             n_classes=len(observed),
             weights=weights,
-            offset=shift[heavy],
+            offset=shift[counted],
             ridge=self.alpha / design.scale**2,
             link=link,
         )
@@ -200,7 +207,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         if self.alpha == 0.0:
             columns = separating_columns(problem.design, problem.codes, problem.n_classes)
             if len(columns):
-                names = ", ".join(self._feature_names()[columns][:10])
+                names = ", ".join(input_names(self)[j] for j in columns[:10])
                 warn_caller(
                     f"The inputs separate the classes ({names}), so the likelihood has no finite "
                     "maximum and the coefficients stand for infinite ones; set alpha > 0 for "
@@ -215,29 +222,22 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
             ConvergenceWarning,
         )
 
-    def _feature_names(self) -> npt.NDArray[Any]:
-        if hasattr(self, "feature_names_in_"):
-            return self.feature_names_in_
-        return np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
-
-    def _latent(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
+    def _latent(self, X: Any, offset: Any = None) -> Vector:
         X = validate_inputs(self, X)
         return np.asarray(X @ self.coef_ + _read_offset(offset, X.shape[0]))
 
-    def _margins(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any, offset: Any = None) -> Matrix:
         # P(y > k) > ½ where the score passes θ_k less the median of the noise, which is zero
         # for the symmetric links.
         return margins(self._latent(X, offset), self.thresholds_ - get_link(self.link).median)
 
-    def _codes(self, X: Any, offset: Any = None) -> Codes:
+    def _codes(self, X: Any, offset: Any = None, **params: Any) -> Codes:
         return self._cheapest(self.predict_proba(X, offset))
 
-    def _cheapest(self, probabilities: npt.NDArray[np.float64]) -> Codes:
+    def _cheapest(self, probabilities: Matrix) -> Codes:
         return minimum_cost_codes(probabilities, cost_matrix(self.cost, len(self.classes_)))
 
-    def predict_latent(
-        self, X: MatrixLike, offset: VectorLike | None = None
-    ) -> npt.NDArray[np.float64]:
+    def predict_latent(self, X: MatrixLike, offset: VectorLike | None = None) -> Vector:
         """Latent score x·coef_ + offset, on the scale of ``thresholds_``.
 
         Parameters
@@ -252,9 +252,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         return self._latent(X, offset)
 
-    def decision_function(
-        self, X: MatrixLike, offset: VectorLike | None = None
-    ) -> npt.NDArray[np.float64]:
+    def decision_function(self, X: MatrixLike, offset: VectorLike | None = None) -> Vector:
         """Margins: positive at threshold k where P(y > k) > ½.
 
         Parameters
@@ -282,11 +280,10 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         labels : array of shape (n,)
         """
         check_is_fitted(self)
-        return self._scale.decode(self._codes(X, offset))
+        labels: LabelArray = self._scale.decode(self._codes(X, offset))
+        return labels
 
-    def predict_proba(
-        self, X: MatrixLike, offset: VectorLike | None = None
-    ) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike, offset: VectorLike | None = None) -> Vector:
         """Class probabilities, a column per class from lowest to highest.
 
         Parameters
@@ -303,7 +300,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
 
     def predict_with_proba(
         self, X: MatrixLike, offset: VectorLike | None = None
-    ) -> tuple[LabelArray, npt.NDArray[np.float64]]:
+    ) -> tuple[LabelArray, Matrix]:
         """Labels and class probabilities at the cost of one of them.
 
         Parameters
@@ -375,7 +372,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         cuts = [f"{a}|{b}" for a, b in zip(self.classes_[:-1], self.classes_[1:], strict=True)]
         return make_frame(
             {
-                "term": [*map(str, self._feature_names()), *cuts],
+                "term": [*input_names(self), *cuts],
                 "estimate": estimate,
                 "std_error": error,
                 "z": z,
@@ -392,13 +389,11 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         return tags
 
 
-def _read_offset(offset: Any, n: int) -> npt.NDArray[np.float64]:
+def _read_offset(offset: Any, n: int) -> Vector:
     return np.zeros(n) if offset is None else finite_vector(offset, n, "offset")
 
 
-def _all_levels_covariance(
-    covariance: npt.NDArray[np.float64], observed: Codes, n_classes: int
-) -> npt.NDArray[np.float64]:
+def _all_levels_covariance(covariance: Matrix, observed: Codes, n_classes: int) -> Matrix:
     n_observed = len(observed) - 1
     level = level_of_threshold(observed, n_classes)
     undetermined = (level == 0) | (level == len(observed))
@@ -408,4 +403,4 @@ def _all_levels_covariance(
     full = covariance[np.ix_(source, source)]
     full[: len(level)][undetermined] = np.nan
     full[:, : len(level)][:, undetermined] = np.nan
-    return full
+    return np.asarray(full)

@@ -6,15 +6,14 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .._utils.types import Vector
+from .._utils.types import Array, Vector
 
 #: Seeds are drawn below this, which every generator accepts.
 LARGEST_SEED = int(np.iinfo(np.int32).max)
 
 
-def read_numbers(values: Any, name: str) -> npt.NDArray[np.float64]:
+def read_numbers(values: Any, name: str) -> Array:
     """Array of floats, of any shape and content."""
     try:
         return np.asarray(values, dtype=np.float64)

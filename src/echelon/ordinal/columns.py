@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Codes
+from .._utils.types import Codes, Mask
 
 HOW_TO_ORDER = (
     "give the order from lowest to highest, as classes=[...], a pandas ordered Categorical, "
@@ -144,7 +144,7 @@ def _arrow_values(y: Any) -> npt.NDArray[Any]:
     return plain_array(y.to_numpy(zero_copy_only=False) if hasattr(y, "buffers") else y.to_numpy())
 
 
-def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _missing(values: npt.NDArray[Any]) -> Mask:
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     if values.dtype.kind == "O":

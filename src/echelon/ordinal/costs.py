@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Codes, Matrix
+from .._utils.choices import require_choice
+from .._utils.types import Codes, Matrix, Vector
 
 COSTS = ("absolute", "squared", "zero_one")
 
@@ -35,15 +36,14 @@ def cost_matrix(cost: str | npt.ArrayLike, n_classes: int) -> Matrix:
     """
     if not isinstance(cost, str):
         return check_cost_matrix(cost, n_classes)
+    require_choice("cost", cost, COSTS, "a matrix")
     codes = np.arange(n_classes, dtype=np.float64)
     distance = np.abs(codes[:, None] - codes)
     if cost == "absolute":
         return distance
     if cost == "squared":
         return distance**2
-    if cost == "zero_one":
-        return (distance > 0).astype(np.float64)
-    raise ValueError(f"cost must be one of {', '.join(COSTS)} or a matrix; found {cost!r}.")
+    return (distance > 0).astype(np.float64)
 
 
 def check_cost_matrix(cost: npt.ArrayLike, n_classes: int) -> Matrix:
@@ -116,7 +116,7 @@ def threshold_weights(costs: Matrix) -> Matrix:
 
 
 def mean_weights_by_class(
-    weights: Matrix, codes: Codes, sample_weight: npt.NDArray[np.float64], n_classes: int
+    weights: Matrix, codes: Codes, sample_weight: Vector, n_classes: int
 ) -> Matrix:
     """Mean threshold weights of the rows of each class, (K, K−1); ones for a class without rows.
 

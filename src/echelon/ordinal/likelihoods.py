@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_expit, log_ndtr, ndtri
 
+from .._utils.choices import require_choice
 from .._utils.types import Array
 
 _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -197,8 +198,7 @@ LINKS: dict[str, Link] = {
 
 def get_link(name: str) -> Link:
     """Link by its name."""
-    if name not in LINKS:
-        raise ValueError(f"link must be one of {', '.join(LINKS)}; found {name!r}.")
+    require_choice("link", name, LINKS)
     return LINKS[name]
 
 

@@ -144,7 +144,7 @@ class VoteTally:
         return np.asarray(np.where(total > 0.0, self.mass, np.nan) / np.where(total > 0, total, 1))
 
 
-def weighted_median(votes: Codes, weights: npt.NDArray[np.float64]) -> Codes:
+def weighted_median(votes: Codes, weights: Vector) -> Codes:
     """Weighted (upper) median of the votes, [LL09] (7).
 
     The least k with more than half of the weight on votes ≤ k. It equals (6), which counts the
@@ -181,7 +181,7 @@ def monotone_exceedance(above: Matrix) -> Matrix:
     return np.clip(np.minimum.accumulate(projected, axis=1), 0.0, 1.0)
 
 
-def expected_rank(probabilities: Matrix) -> npt.NDArray[np.float64]:
+def expected_rank(probabilities: Matrix) -> Vector:
     """Σ_k k·p_k of rows, counted from 0.
 
     Examples

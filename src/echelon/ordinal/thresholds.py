@@ -19,10 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import logsumexp
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Codes, Index, Mask, Matrix, Vector
 
 
 def margins(scores: Vector, thresholds: Vector) -> Matrix:
@@ -60,7 +59,7 @@ def chain_to_free(gradient: Vector, free: Vector) -> Vector:
     return np.concatenate([suffix[:1], suffix[1:] * np.exp(free[1:])])
 
 
-def level_of_threshold(observed: Codes, n_classes: int) -> npt.NDArray[np.intp]:
+def level_of_threshold(observed: Codes, n_classes: int) -> Index:
     """Number of observed levels at or below each of the K−1 thresholds."""
     return np.searchsorted(observed, np.arange(n_classes - 1), side="right")
 
@@ -173,7 +172,7 @@ def fit_cost(scores: Vector, costs: Matrix) -> Vector:
     return _cuts_to_thresholds(_trace_back(start), values)
 
 
-def _trace_back(start: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+def _trace_back(start: Index) -> Index:
     """Number of distinct scores below each threshold, from the last threshold to the first."""
     n_thresholds = len(start) - 1
     cuts = np.empty(n_thresholds, dtype=np.intp)
@@ -184,13 +183,13 @@ def _trace_back(start: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     return cuts
 
 
-def _cuts_to_thresholds(cuts: npt.NDArray[np.intp], values: Vector) -> Vector:
+def _cuts_to_thresholds(cuts: Index, values: Vector) -> Vector:
     return np.concatenate([[-np.inf], midpoints(values), [np.inf]])[cuts]
 
 
 def _sides_and_log_weights(
     scores: Vector, codes: Codes, n_classes: int, weights: Matrix | None
-) -> tuple[npt.NDArray[np.bool_], Matrix]:
+) -> tuple[Mask, Matrix]:
     lower = codes[:, None] <= np.arange(n_classes - 1)
     if weights is None:
         return lower, np.zeros(lower.shape)

@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.frames import make_frame
 from .._utils.types import FrameLike, Matrix, MatrixLike, Vector
+from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation, PairTerm, explanation
 from ..base.validation import OrdinalData

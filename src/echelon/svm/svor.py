@@ -38,6 +38,7 @@ from ..base.validation import (
     validate_inputs,
     validate_ordinal_fit,
 )
+from ..kernels import Kernel, KernelFunction
 from ..kernels.cache import row_source
 from ..ordinal.arrays import finite_vector, require_positive
 from ..ordinal.costs import cost_matrix, threshold_weights
@@ -172,8 +173,8 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         C: float = 1.0,
         *,
         constraints: str = "implicit",
-        kernel: Any = "rbf",
-        gamma: Any = "scale",
+        kernel: str | KernelFunction | Kernel = "rbf",
+        gamma: npt.ArrayLike = "scale",
         kappa: float | None = None,
         degree: int = 3,
         coef0: float = 0.0,
@@ -240,7 +241,11 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         return self
 
     def fit_path(
-        self, X: MatrixLike, y: LabelsLike, Cs: Any, sample_weight: VectorLike | None = None
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        Cs: npt.ArrayLike,
+        sample_weight: VectorLike | None = None,
     ) -> list[Self]:
         """Fit a model for each of several C, each from the solution of the one before.
 
@@ -282,10 +287,9 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
     def _check_parameters(self) -> Formulation:
         for name in ("C", "tol", "cache_size"):
             require_positive(name, getattr(self, name))
-        if not isinstance(self.max_iter, Integral):
-            raise ValueError(
-                f"max_iter must be an integer, -1 for no limit; found {self.max_iter!r}."
-            )
+        limit: Any = self.max_iter
+        if not isinstance(limit, Integral):
+            raise ValueError(f"max_iter must be an integer, -1 for no limit; found {limit!r}.")
         return Formulation(self.constraints, self.regularize_thresholds)
 
     def read_problem(

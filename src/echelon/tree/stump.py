@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .._utils.types import (
     ClassWeightLike,
@@ -14,17 +13,13 @@ from .._utils.types import (
     CostLike,
     LabelsLike,
     Matrix,
-    MatrixLike,
-    VectorLike,
+    Vector,
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
 from ..base.validation import (
     OrdinalData,
-    all_or_nothing,
-    read_signed_weights,
     validate_inputs,
-    validate_ordinal_fit,
 )
 from ..ordinal.reduction import side_matrix
 from ..ordinal.thresholds import margins
@@ -94,36 +89,10 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         self.class_weight = class_weight
         self.classes = classes
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        sample_cost: npt.ArrayLike | None = None,
-    ) -> ORStump:
-        """Find the stump of least cost.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            May have missing values (NaN).
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        sample_cost : array-like of shape (n, K), optional
-            Cost of every rank for every example, V-shaped around its label; replaces `cost`.
-
-        Returns
-        -------
-        self
-        """
-        data = validate_ordinal_fit(self, X, y, sample_weight)
-        V = read_signed_weights(self, data, sample_cost)
+    def _fit_signed(self, data: OrdinalData, V: Matrix) -> None:
         stump, _ = self._signed_learner(data, 1)(V)
         self._adopt(stump)
         self.training_cost_ = stump.cost / float(data.sample_weight.sum())
-        self._store_scale(data)
-        return self
 
     def _signed_learner(
         self, data: OrdinalData, n_threads: int, rng: Any = None
@@ -138,20 +107,20 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         self.missing_rank_ = stump.missing_rank
         self._stump = stump
 
-    def _ranks(self, X: npt.NDArray[np.float64]) -> Codes:
+    def _ranks(self, X: Matrix) -> Codes:
         return self._stump.ranks(X)
 
     @property
-    def feature_importances_(self) -> npt.NDArray[np.float64]:
+    def feature_importances_(self) -> Vector:
         """1 at the feature that decides; all 0 if the stump gives one rank to all."""
         importances = np.zeros(self.n_features_in_)
         importances[self.feature_] = float(np.isfinite(self.thresholds_).any())
         return importances
 
-    def _latent(self, X: Any) -> npt.NDArray[np.float64]:
-        return self.direction_ * validate_inputs(self, X)[:, self.feature_]
+    def _latent(self, X: Any) -> Vector:
+        return np.asarray(self.direction_ * validate_inputs(self, X)[:, self.feature_])
 
-    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any) -> Matrix:
         scores = self._latent(X)
         values = margins(scores, self.thresholds_)
         missing = np.isnan(scores)

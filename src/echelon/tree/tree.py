@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -12,6 +12,8 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.choices import require_choice
+from .._utils.feature_names import input_names
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -20,16 +22,13 @@ from .._utils.types import (
     Matrix,
     MatrixLike,
     RandomStateLike,
-    VectorLike,
+    Vector,
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import OrdinalClassifierMixin, SignedLearnerMixin
 from ..base.validation import (
     OrdinalData,
-    all_or_nothing,
-    read_signed_weights,
     validate_inputs,
-    validate_ordinal_fit,
 )
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
@@ -116,7 +115,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         min_samples_split: int = 2,
         min_samples_leaf: int = 1,
         min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = None,
+        max_features: int | float | str | None = None,
         max_bins: int | None = None,
         cost: CostLike = "absolute",
         class_weight: ClassWeightLike = None,
@@ -135,36 +134,10 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         self.classes = classes
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        sample_cost: npt.ArrayLike | None = None,
-    ) -> ORTree:
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            May have missing values (NaN).
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        sample_cost : array-like of shape (n, K), optional
-            Cost of every rank for every example, V-shaped around its label; replaces `cost`.
-
-        Returns
-        -------
-        self
-        """
-        data = validate_ordinal_fit(self, X, y, sample_weight)
-        V = read_signed_weights(self, data, sample_cost)
+    def _fit_signed(self, data: OrdinalData, V: Matrix) -> None:
         data, V = _rows_with_weight(data, V)
         tree, _ = self._signed_learner(data, 1, check_random_state(self.random_state))(V)
         self._adopt(tree)
-        self._store_scale(data)
-        return self
 
     def _signed_learner(
         self, data: OrdinalData, n_threads: int, rng: np.random.RandomState
@@ -183,10 +156,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
 
     def _limits(self, n_features: int) -> TreeLimits:
         """The parameters, checked."""
-        if self.criterion not in CRITERIA:
-            raise ValueError(
-                f"criterion must be one of {', '.join(CRITERIA)}; found {self.criterion!r}."
-            )
+        require_choice("criterion", self.criterion, CRITERIA)
         if self.max_depth is not None:
             require_count("max_depth", self.max_depth)
         require_count("min_samples_split", self.min_samples_split, 2)
@@ -209,11 +179,11 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         self.tree_ = tree
         self.n_leaves_ = tree.n_leaves
 
-    def _ranks(self, X: npt.NDArray[np.float64]) -> Codes:
+    def _ranks(self, X: Matrix) -> Codes:
         return self.tree_.ranks(X)
 
     @property
-    def feature_importances_(self) -> npt.NDArray[np.float64]:
+    def feature_importances_(self) -> Vector:
         """Share of each feature in what all splits lowered of the criterion."""
         check_is_fitted(self)
         return self.tree_.importances(self.n_features_in_)
@@ -237,7 +207,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.tree_.apply(validate_inputs(self, X))
 
-    def predict_proba(self, X: MatrixLike) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: MatrixLike) -> Matrix:
         """Shares of the classes, by weight, among the training rows of the leaf.
 
         Parameters
@@ -249,11 +219,10 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         probabilities : ndarray of shape (n, K)
             A column per class from lowest to highest.
         """
-        leaves = self.apply(X)
-        mass = self.tree_.class_mass[leaves]
-        return mass / mass.sum(axis=1, keepdims=True)
+        mass = _class_mass(self.tree_)[self.apply(X)]
+        return np.asarray(mass / mass.sum(axis=1, keepdims=True))
 
-    def to_text(self, feature_names: Any = None) -> str:
+    def to_text(self, feature_names: Sequence[str] | None = None) -> str:
         """The tree as indented lines, a question or a leaf in each.
 
         Parameters
@@ -266,17 +235,15 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         text : str
         """
         check_is_fitted(self)
-        if feature_names is None:
-            default = [f"x{j}" for j in range(self.n_features_in_)]
-            feature_names = getattr(self, "feature_names_in_", default)
-        if len(feature_names) != self.n_features_in_:
+        names = input_names(self) if feature_names is None else list(feature_names)
+        if len(names) != self.n_features_in_:
             raise ValueError(
                 f"feature_names must have a name for each of {self.n_features_in_} features; "
-                f"found {len(feature_names)}."
+                f"found {len(names)}."
             )
-        return "\n".join(_lines(self.tree_, list(feature_names), self.classes_))
+        return "\n".join(_lines(self.tree_, names, self.classes_))
 
-    def _margins(self, X: Any) -> npt.NDArray[np.float64]:
+    def _margins(self, X: Any) -> Matrix:
         return self.tree_.margins[self.apply(X)]
 
     def __sklearn_tags__(self) -> Any:
@@ -296,7 +263,7 @@ def _rows_with_weight(data: OrdinalData, V: Matrix) -> tuple[OrdinalData, Matrix
 def _check_max_features(value: Any, n_features: int) -> Any:
     if value is None or (isinstance(value, str) and value == "sqrt"):
         return value
-    if isinstance(value, Integral) and not isinstance(value, bool) and 1 <= value <= n_features:
+    if isinstance(value, Integral) and value is not True and 1 <= int(value) <= n_features:
         return int(value)
     if isinstance(value, float) and 0.0 < value <= 1.0:
         return value
@@ -304,6 +271,12 @@ def _check_max_features(value: Any, n_features: int) -> Any:
         f"max_features must be None, 'sqrt', an integer from 1 to the number of features, "
         f"{n_features}, or a share above 0 and at most 1.0; found {value!r}."
     )
+
+
+def _class_mass(tree: OrdinalTree) -> Matrix:
+    """Weight of each class in each leaf, which every fit counts."""
+    assert tree.class_mass is not None
+    return tree.class_mass
 
 
 def _lines(tree: OrdinalTree, names: list[str], classes: Any) -> list[str]:
@@ -314,7 +287,7 @@ def _lines(tree: OrdinalTree, names: list[str], classes: Any) -> list[str]:
         if question:
             lines.append("|   " * (depth - 1) + question)
         if node < 0:
-            weight = tree.class_mass[~node].sum()
+            weight = _class_mass(tree)[~node].sum()
             label = classes[tree.leaf_ranks[~node]]
             lines.append("|   " * depth + f"{label}, weight {weight:.6g}")
             continue

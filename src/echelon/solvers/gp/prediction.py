@@ -9,7 +9,7 @@ from scipy.linalg import cho_solve
 
 from ..._utils.types import Matrix, Vector
 from .evidence import Evidence
-from .prior import DenseFactor, SparseFactor, whiten
+from .prior import DenseFactor, whiten
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,6 @@ def make_predictor(evidence: Evidence) -> Predictor:
     factor = evidence.factor
     if isinstance(factor, DenseFactor):
         return DensePredictor(evidence.a, factor.root, factor.lower)
-    assert isinstance(factor, SparseFactor)
     prior, C = factor.prior, factor.lower
     # VR = C⁻¹VE and VRVᵀ = I − C⁻¹.
     response = np.eye(len(C)) - cho_solve((C, True), np.eye(len(C)))

@@ -18,7 +18,7 @@ C = I + VEVᵀ, an m×m matrix,
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
@@ -36,31 +36,6 @@ _INDEFINITE = (
     "kernel must be positive semidefinite on X to the last digits; found a covariance that is not, "
     "as kernels are where inputs are large beside the noise: scale X."
 )
-
-
-class Factor(Protocol):
-    """A prior with site precisions T added."""
-
-    precision: Vector
-    log_det: float
-
-    def shrink_shift(self, values: Vector) -> Vector:
-        """(I + TΣ)⁻¹·values, which takes ν to Σ⁻¹Aν."""
-
-    def posterior_variances(self) -> Vector:
-        """Diagonal of A."""
-
-
-class Prior(Protocol):
-    """A Gaussian prior with mean zero over n latent values."""
-
-    variances: Vector
-
-    def multiply(self, values: Vector) -> Vector:
-        """Σ·values."""
-
-    def factor(self, precision: Vector) -> Factor:
-        """Add site precisions."""
 
 
 class DensePrior:
@@ -206,6 +181,12 @@ class SparseFactor:
         shrunk = self.shrink * values
         inner = cho_solve((self.lower, True), self.prior.V @ shrunk)
         return np.asarray(shrunk - self.E * (inner @ self.prior.V))
+
+
+Prior: TypeAlias = DensePrior | SparsePrior
+"""A Gaussian prior with mean zero over n latent values."""
+Factor: TypeAlias = DenseFactor | SparseFactor
+"""A prior with site precisions T added."""
 
 
 def whiten(lower: Matrix, root: Vector, values: Matrix) -> Matrix:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
@@ -190,9 +189,9 @@ def _newton_step(hessian: Matrix, gradient: Vector) -> Vector:
     # Collinear inputs or a link that is not log-concave: step along the eigenvectors, downhill
     # in each, and not at all where neither slope nor curvature is left.
     values, vectors = scipy.linalg.eigh(scaled)
-    bend = np.abs(values)
-    kept = bend > 1e-12 * bend.max()
-    return np.asarray(-(vectors[:, kept] @ (vectors[:, kept].T @ slope / bend[kept])) / size)
+    curvature = np.abs(values)
+    kept = curvature > 1e-12 * curvature.max()
+    return np.asarray(-(vectors[:, kept] @ (vectors[:, kept].T @ slope / curvature[kept])) / size)
 
 
 def _search(
@@ -214,7 +213,7 @@ def _search(
 
 def parameter_covariance(
     result: CumulativeLinkResult, design: StandardizedDesign, n_columns: int
-) -> npt.NDArray[np.float64]:
+) -> Vector:
     """Inverse Hessian in the units of X, for thresholds first and then all columns.
 
     Columns that were left out, and everything when the Hessian is singular, are NaN.

@@ -23,11 +23,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..._native._prank import Perceptron, draw_rows, row_scores
-from ..._utils.types import Codes, Matrix, Vector
+from ..._utils.types import Codes, Index, Mask, Matrix, Vector
 
 Progress = Callable[[int, float], None]
 
@@ -45,8 +44,8 @@ class FlatRows:
     """
 
     values: Vector
-    columns: npt.NDArray[np.intp]
-    starts: npt.NDArray[np.intp]
+    columns: Index
+    starts: Index
     n_columns: int
 
     @classmethod
@@ -76,7 +75,7 @@ class PRankProblem:
     codes: Codes
     costs: Matrix
     masses: Vector
-    active: npt.NDArray[np.intp]
+    active: Index
 
 
 @dataclass(frozen=True)
@@ -216,7 +215,7 @@ def learn_online(
     X: Any,
     codes: Codes,
     costs: Matrix,
-    repeats: npt.NDArray[np.intp],
+    repeats: Index,
     state: PerceptronState,
     *,
     averaged: bool,
@@ -256,7 +255,7 @@ class _Sampler:
         self._rng = rng
         self._rows = np.empty(min(len(masses), _BLOCK), dtype=np.intp)
 
-    def epoch(self) -> Iterator[npt.NDArray[np.intp]]:
+    def epoch(self) -> Iterator[Index]:
         left = len(self._cumulative)
         while left > 0:
             rows = self._rows[:left]
@@ -321,7 +320,7 @@ def _cost_of(problem: PRankProblem, coef: Vector, thresholds: Vector) -> float:
     return float(problem.costs[np.arange(len(ranks)), ranks].sum())
 
 
-def _varies(X: Any) -> npt.NDArray[np.bool_]:
+def _varies(X: Any) -> Mask:
     if X.shape[0] == 0:
         return np.zeros(X.shape[1], dtype=np.bool_)
     if sp.issparse(X):
@@ -329,7 +328,7 @@ def _varies(X: Any) -> npt.NDArray[np.bool_]:
     return np.asarray(X.max(axis=0) != X.min(axis=0))
 
 
-def _differ(A: Any, B: Any) -> npt.NDArray[np.bool_]:
+def _differ(A: Any, B: Any) -> Mask:
     """Which rows of two equal shapes differ."""
     if sp.issparse(A):
         return np.asarray(np.diff((A != B).tocsr().indptr) > 0)

@@ -9,17 +9,14 @@ a box.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
-from ..._utils.types import Codes
+from ..._utils.types import Codes, Index
 from .design import StandardizedDesign
 
 
-def separating_columns(
-    design: StandardizedDesign, codes: Codes, n_classes: int
-) -> npt.NDArray[np.intp]:
+def separating_columns(design: StandardizedDesign, codes: Codes, n_classes: int) -> Index:
     """Columns of X that take part in a separation of the classes; empty if there is none."""
     thresholds = n_classes - 1
     rows = sp.csr_array(design.raw_columns())

@@ -153,7 +153,7 @@ def evaluate(
     value = exact = rounding = 0.0
     gram = np.zeros((d, d) if full_gram else d)
     sums = np.zeros((d, M + 2))
-    slope, bent, drift = np.zeros(M), np.zeros(M), np.zeros(M)
+    slope, curvature_b, drift = np.zeros(M), np.zeros(M), np.zeros(M)
     for block, codes, weights in blocks(loss.source, loss.centre):
         terms = _terms(loss, block.dot(w), codes, weights, thresholds, h)
         mass, side, t, a = terms
@@ -170,7 +170,7 @@ def evaluate(
         columns = np.vstack([curvature, signed.sum(axis=0), moving.sum(axis=0)])
         sums += block.transpose_dot(columns.T)
         slope += signed.sum(axis=1)
-        bent += curvature.sum(axis=1)
+        curvature_b += curvature.sum(axis=1)
         drift += moving.sum(axis=1)
     return Evaluation(
         value=value,
@@ -180,7 +180,7 @@ def evaluate(
         slope_b=loss.by_group(slope),
         gram=gram,
         border=-loss.by_group(sums[:, :M]),
-        curvature_b=loss.by_group(bent),
+        curvature_b=loss.by_group(curvature_b),
         drift_w=-sums[:, M + 1],
         drift_b=loss.by_group(drift),
     )

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._smo import Coupling, bounds, partners
-from ..._utils.types import Codes, Matrix, Vector
+from ..._utils.types import Codes, Index, Matrix, Vector
 from ...ordinal.thresholds import fit_hinge
 
 #: stands for the bound of a threshold that has none
@@ -61,7 +61,7 @@ class ThresholdDual:
         above = self.codes > np.arange(self.n_thresholds)[:, None]
         return np.where(above, np.int8(1), np.int8(-1))
 
-    def restrict(self, index: npt.NDArray[np.intp]) -> ThresholdDual:
+    def restrict(self, index: Index) -> ThresholdDual:
         """Keep some of the examples."""
         upper = np.ascontiguousarray(self.upper[:, index])
         return ThresholdDual(self.codes[index], upper, self.coupling)

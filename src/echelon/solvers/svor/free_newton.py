@@ -19,11 +19,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from ..._native._smo import Coupling
-from ..._utils.types import Index, Matrix, Vector
+from ..._utils.types import Index, Mask, Matrix, Vector
 from .dual import Iterate, ThresholdDual
 
 # Added to the diagonal of H, as a part of its mean: a kernel matrix can be singular.
@@ -129,7 +128,7 @@ class _System:
                 return None
         return p
 
-    def _solve_free(self, free: npt.NDArray[np.bool_], right: Vector, sums: Vector) -> Vector:
+    def _solve_free(self, free: Mask, right: Vector, sums: Vector) -> Vector:
         """Steps s of the free multipliers with H s = right + E b and Eᵀ s = sums."""
         H = self.H[np.ix_(free, free)]
         H[np.diag_indices_from(H)] += _RIDGE * max(float(np.mean(np.diag(H))), 1e-12)
