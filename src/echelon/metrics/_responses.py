@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.metrics._scorer import _cached_call
 
-from .._utils.types import Matrix, Vector
+from .._utils.types import LabelsLike, Matrix, Vector
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
 from ._labels import plain_labels, stated_order
@@ -26,13 +26,13 @@ class Response:
     """What an estimator says about X, put on the scale of a scorer."""
 
     def __init__(
-        self, method_caller: MethodCaller, estimator: Any, X: Any, classes: npt.ArrayLike | None
+        self, method_caller: MethodCaller, estimator: Any, X: Any, classes: LabelsLike | None
     ) -> None:
         self.method_caller = method_caller
         self.estimator = estimator
         self.X = X
         self.known = getattr(estimator, "classes_", None)
-        self.classes = np.asarray(self.known if classes is None else classes)
+        self.classes: npt.NDArray[Any] = np.asarray(self.known if classes is None else classes)
 
     def call(self, method: str) -> Any:
         """What a method of the estimator gives for X."""

@@ -96,8 +96,13 @@ class Measure:
         >>> MEASURES["ndcg"].at(7).short
         'NDCG@7'
         """
-        names = {name: f"{getattr(self, name)}@{places}" for name in ("key", "heading", "short")}
-        return replace(self, **names, options={"k": places})
+        return replace(
+            self,
+            key=f"{self.key}@{places}",
+            heading=f"{self.heading}@{places}",
+            short=f"{self.short}@{places}",
+            options={"k": places},
+        )
 
 
 _gain = partial(Measure, greater_is_better=True)

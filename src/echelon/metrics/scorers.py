@@ -17,7 +17,7 @@ from .._utils.choices import require_choice
 from .._utils.types import KeysLike, LabelsLike, VectorLike
 from ._responses import MethodCaller, Response, ranking_scores, scale_of, single_call
 from .measures import MEASURES, Measure, find_measure
-from .ranking.compare import per_query
+from .ranking.significance import per_query
 from .ranking.summary import QueryScores
 
 #: Where the response that a measure needs comes from.

@@ -161,7 +161,7 @@ def _named_sums(view: QueryRows, omega: str, k: int | None, ties: str) -> tuple[
     _check_name(omega, k)
     if omega == "auc":
         _refuse_levels(view.relevance)
-    if omega == "top_k":
+    if k is not None:
         # Below the first k the target is one tie.
         outside = _target_ranks(view.relevance, view.starts) > k
         labels = np.where(outside, -np.inf, view.relevance)

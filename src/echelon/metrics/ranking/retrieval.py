@@ -361,7 +361,7 @@ def _precision(
 ) -> Vector:
     """Expected precision at each place if a relevant row stands there."""
     place = ranking.positions + 1.0
-    seen = np.cumsum(relevant)
+    seen: Vector = np.cumsum(relevant, dtype=np.float64)
     seen = seen - np.repeat((seen - relevant)[view.starts[:-1]], view.sizes)
     if ranking.groups is None:
         return seen / place
