@@ -23,7 +23,7 @@ from ..base.reading import (
     opened,
     output_names,
 )
-from ..metrics.scorers import ranking_scores
+from ..metrics.responses import ranking_scores
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
 

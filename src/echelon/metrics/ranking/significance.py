@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
 from ..._utils.choices import require_choice
@@ -54,7 +53,7 @@ class RankerComparison:
 def per_query(
     metric: Callable[..., float],
     y_true: LabelsLike,
-    y_score: npt.ArrayLike,
+    y_score: VectorLike,
     *,
     qid: KeysLike | None = None,
     query_weight: VectorLike | None = None,
@@ -100,8 +99,8 @@ def per_query(
 
 def compare_rankers(
     y_true: LabelsLike,
-    scores_a: Any,
-    scores_b: Any,
+    scores_a: VectorLike,
+    scores_b: VectorLike,
     *,
     metric: Callable[..., float] = ndcg_score,
     qid: KeysLike | None = None,

@@ -22,7 +22,7 @@ MethodCaller = Callable[..., Any]
 single_call: MethodCaller = partial(_cached_call, None)
 
 
-class Response:
+class ScaledResponse:
     """What an estimator says about X, put on the scale of a scorer."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Response:
 
 def ranking_scores(estimator: Any, X: Any, method_caller: MethodCaller = single_call) -> Vector:
     """One score per row by which an estimator ranks, whatever kind of estimator it is."""
-    response = Response(method_caller, estimator, X, None)
+    response = ScaledResponse(method_caller, estimator, X, None)
     if is_classifier(estimator):
         found = response.first_scores(("predict_latent", "decision_function", "predict_proba"))
         if found is not None:
