@@ -1,4 +1,4 @@
-"""What a table of labelled rows is like, and what in it should give pause."""
+"""What a table of labelled rows is like, and what problems it has."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Profile:
     class_counts : dict from label to int
         Rows of each label, from lowest to highest.
     warnings : list of Finding
-        What should give pause, the most serious first.
+        Problems that a reader should know of, the most serious first.
     """
 
     rows: int

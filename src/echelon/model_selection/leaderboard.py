@@ -1,4 +1,4 @@
-"""A table of models that were measured on the same folds, and which of them can be told apart."""
+"""A table of models measured on the same folds, and which of them differ significantly."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Leaderboard:
     def undistinguished(self) -> tuple[str, ...]:
         """Models that are not significantly different from the best, in the order of the rows.
 
-        Holm's procedure keeps the chance of any wrong "worse than the best" at 5 % over all
+        Holm's procedure keeps the probability of any wrong "worse than the best" at 5 % over all
         models. Models with too few folds for a test are `untested`.
         """
         tested = {m: p for m, p in self.p_values.items() if not math.isnan(p)}

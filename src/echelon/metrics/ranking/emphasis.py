@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..._utils.choices import require_choice
 from ..._utils.types import Index, KeysLike, LabelsLike, Matrix, Vector, VectorLike, WeightsLike
 from ...ordinal.arrays import read_numbers, require_count
 from ...pairs.preference_panel import ROUNDING, read_probabilities
@@ -267,10 +268,7 @@ def _probabilities(values: npt.ArrayLike, n: int) -> Vector:
 
 
 def _check_name(omega: str, k: int | None) -> None:
-    if omega not in EMPHASES:
-        raise ValueError(
-            f"omega must be one of {EMPHASES}, a callable or a matrix; found {omega!r}."
-        )
+    require_choice("omega", omega, EMPHASES, "a callable", "a matrix")
     if omega == "top_k":
         require_count("k", k)
     else:
