@@ -71,7 +71,7 @@ def test_other_keys_are_refused(key):
 
 
 def test_figures_are_told_in_the_order_of_the_table():
-    keys = ["rps_se", "ndcg@5", "interval_width", "rps", "cost"]
+    keys = ["rps_se", "ndcg@5", "interval_width", "ndcg@5_se", "rps", "precision", "cost"]
     assert [m.key for m in known_measures(keys)] == ["cost", "rps", "interval_width", "ndcg@5"]
 
 

@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike
 from ..base.nested import fresh
 from ..base.reading import inner_estimator, known_classes, known_inputs, label_order
-from ..model_selection.splitters import held_out_parts
+from ..model_selection.splitters import dealt_splits
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import OrdinalScale, read_scale
 from .response import Response
@@ -100,7 +100,7 @@ def holdout_predictions(
     require_count("repeats", repeats)
     scale, codes = scale_for(model, y, classes)
     copy, X = unfitted(model, scale), known_inputs(model, X)
-    splits = held_out_parts(codes, cv, repeats, random_state)
+    splits = dealt_splits(codes, cv, repeats, random_state)
     parts = Parallel(n_jobs=n_jobs)(
         delayed(_predict_fold)(copy, X, y, scale.classes, train, test) for train, test in splits
     )

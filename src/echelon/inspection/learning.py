@@ -14,7 +14,7 @@ from sklearn.base import clone
 from .._utils.text import aligned
 from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike, Vector
 from ..base.reading import known_inputs
-from ..model_selection.splitters import held_out_parts
+from ..model_selection.splitters import dealt_splits
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from .holdout import rows_of, scale_for, unfitted
@@ -107,7 +107,7 @@ def learning_curve(
     matrix = cost_matrix(cost, scale.n_classes)
     counts = _sizes(_SHARES if sizes is None else sizes, len(codes) - -(-len(codes) // cv))
     jobs = []
-    for number, (rest, held) in enumerate(held_out_parts(codes, cv, 1, random_state)):
+    for number, (rest, held) in enumerate(dealt_splits(codes, cv, 1, random_state)):
         order = rest[_spread(codes[rest], np.random.default_rng((random_state, number)))]
         jobs += [(order[:count], held) for count in counts]
     figures = Parallel(n_jobs=n_jobs)(

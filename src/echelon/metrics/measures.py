@@ -163,16 +163,23 @@ def find_measure(key: str) -> Measure:
     >>> find_measure("ndcg@10").options
     {'k': 10}
     """
+    found = _look_up(key)
+    if found is None:
+        raise ValueError(
+            f"key must be one of {', '.join(MEASURES)}, some of which take a number of places "
+            f"after @; found {key!r}."
+        )
+    return found
+
+
+def _look_up(key: str) -> Measure | None:
     base, at, places = key.partition("@")
     found = MEASURES.get(base)
-    if found is not None and not at and found.places != "must":
+    if found is None or found.places == ("never" if at else "must"):
+        return None
+    if not at:
         return found
-    if found is not None and found.places != "never" and places.isdecimal() and int(places) > 0:
-        return found.at(int(places))
-    raise ValueError(
-        f"key must be one of {', '.join(MEASURES)}, some of which take a number of places after @; "
-        f"found {key!r}."
-    )
+    return found.at(int(places)) if places.isdecimal() and int(places) > 0 else None
 
 
 def known_measures(keys: Iterable[str]) -> list[Measure]:
@@ -184,7 +191,7 @@ def known_measures(keys: Iterable[str]) -> list[Measure]:
     ['MAE', 'QWK', 'NDCG@10']
     """
     order = {key: place for place, key in enumerate(MEASURES)}
-    found = [find_measure(key) for key in keys if key.partition("@")[0] in order]
+    found = [measure for key in keys if (measure := _look_up(key)) is not None]
     return sorted(found, key=lambda measure: order[measure.key.partition("@")[0]])
 
 

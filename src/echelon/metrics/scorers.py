@@ -15,7 +15,7 @@ from sklearn.metrics._scorer import _BaseScorer
 
 from .._utils.choices import require_choice
 from .._utils.types import KeysLike, LabelsLike, VectorLike
-from .measures import MEASURES, Measure, find_measure
+from .measures import MEASURES, Measure, known_measures
 from .ranking.significance import per_query
 from .ranking.summary import QueryScores
 from .responses import MethodCaller, ScaledResponse, ranking_scores, scale_of, single_call
@@ -275,16 +275,13 @@ def get_ranking_scorer(name: str) -> RankingScorer:
     >>> get_ranking_scorer("ndcg@7")
     RankingScorer(ndcg_score, k=7)
     """
-    try:
-        measure = find_measure(name)
-    except ValueError:
-        measure = None
-    if measure is None or measure.needs != "queries":
+    found = known_measures([name])
+    if not found or found[0].needs != "queries":
         raise ValueError(
             f"name must be one of {', '.join(ranking_scorer_names())}, or have another number "
             f"of places after @; found {name!r}."
         )
-    return RankingScorer(measure.function, measure.sign, dict(measure.options))
+    return RankingScorer(found[0].function, found[0].sign, dict(found[0].options))
 
 
 def cost_scorer(cost: str | npt.ArrayLike, *, classes: LabelsLike | None = None) -> OrdinalScorer:

@@ -22,7 +22,6 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
-from ..base.folds import deal_folds
 from ..metrics.ranking.misranking import stated_misranking_loss
 from ..metrics.ranking.queries import read_label_column
 from ..metrics.ranking.summary import QueryScores
@@ -30,7 +29,7 @@ from ..metrics.scorers import RankingScorer, as_ranking_scorer
 from ..metrics.significance import Summary
 from ..ordinal.arrays import require_count
 from .ranker_folds import FoldResult, RankingProblem, read_problem, run_fold
-from .splitters import PairKFold, QueryKFold
+from .splitters import PairKFold, QueryKFold, Split, dealt_splits
 
 
 @dataclass(frozen=True)
@@ -178,12 +177,12 @@ def cross_validate_ranker(
     return _gather(folds, list(scorers), return_estimator)
 
 
-def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Index, Index]]:
+def _parts(cv: Any, problem: RankingProblem) -> Iterator[Split]:
     """Rows, or pairs, to train on and to test on."""
     if isinstance(cv, Integral):
         require_count("cv", cv, least=2)
         if problem.pairs is None and problem.qid is None:
-            return _dealt_rows(read_label_column(problem.y), int(cv))
+            return iter(dealt_splits(read_label_column(problem.y), int(cv)))
         cv = QueryKFold(int(cv)) if problem.pairs is None else PairKFold(int(cv))
     if isinstance(cv, (str, bytes)) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(
@@ -195,15 +194,6 @@ def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Index, Index]]:
     if problem.pairs is not None:
         return cv.split(problem.pairs)
     return cv.split(problem.X, problem.y, groups=problem.qid)
-
-
-def _dealt_rows(labels: Vector, n_folds: int) -> Iterator[tuple[Index, Index]]:
-    """Folds of rows that have the same labels as far as possible: dealt out by rising label."""
-    if n_folds > len(labels):
-        raise ValueError(f"cv must be at most the number of rows, {len(labels)}; found {n_folds}.")
-    fold = deal_folds(labels, n_folds)
-    for k in range(n_folds):
-        yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
 
 def _row_scoring(scoring: Any) -> dict[str, RankingScorer]:

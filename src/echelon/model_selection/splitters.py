@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 
 from .._utils.choices import require_choice
 from .._utils.types import Codes, Index, KeysLike, LabelsLike, MatrixLike, RandomStateLike
-from ..base.folds import deal_folds
+from ..base.folds import dealt_parts
 from ..ordinal.arrays import require_count
 from ..pairs.queries import query_codes
 
@@ -62,17 +62,17 @@ def _split(splitter: Any, codes: Codes, folds: int, **options: Any) -> list[Spli
         return list(splitter(n_splits=folds, **options).split(np.zeros(len(codes)), codes))
 
 
-def held_out_parts(codes: Codes, cv: int, repeats: int, random_state: int) -> list[Split]:
-    """Folds that any class may be too small for: rows are dealt out by rising label."""
-    if len(codes) < cv:
-        raise ValueError(f"cv must be at most the number of rows, {len(codes)}; found {cv}.")
-    rng = np.random.RandomState(random_state)
-    dealt = [deal_folds(codes, cv, rng) for _ in range(repeats)]
-    return [
-        (np.flatnonzero(fold != number), np.flatnonzero(fold == number))
-        for fold in dealt
-        for number in range(cv)
-    ]
+def dealt_splits(
+    labels: npt.NDArray[Any], cv: int, repeats: int = 1, random_state: int | None = None
+) -> list[Split]:
+    """Folds that any class may be too small for: rows are dealt out by rising label.
+
+    Rows of one label are dealt out at random, or in their order without a seed.
+    """
+    if len(labels) < cv:
+        raise ValueError(f"cv must be at most the number of rows, {len(labels)}; found {cv}.")
+    rng = None if random_state is None else np.random.RandomState(random_state)
+    return [split for _ in range(repeats) for split in dealt_parts(labels, cv, rng)]
 
 
 class _QuerySplitter(BaseCrossValidator):

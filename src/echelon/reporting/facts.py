@@ -14,7 +14,7 @@ from .._utils.types import Codes
 from ..inspection.holdout import rows_of, unfitted
 from ..inspection.response import Response, stated_kinds
 from ..metrics import OrdinalReport, ordinal_report
-from ..model_selection.splitters import held_out_parts
+from ..model_selection.splitters import dealt_splits
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale
 
@@ -189,7 +189,7 @@ class Facts:
         if self.is_new:
             return Trial(self.model, np.arange(self.n_rows), "rows that the model has not seen")
         folds = min(_QUARTER, self.n_rows)
-        rest, held = held_out_parts(self.codes, folds, 1, self.random_state)[0]
+        rest, held = dealt_splits(self.codes, folds, 1, self.random_state)[0]
         fresh = unfitted(self.model, self.scale)
         begun = time.process_time()
         fitted = fresh.fit(rows_of(self.X, rest), rows_of(self.y, rest))
