@@ -94,7 +94,7 @@ def test_unobserved_levels_keep_their_distance():
     [
         (
             "cubic",
-            "weights must be one of quadratic, linear, unweighted or a matrix; found 'cubic'",
+            "weights must be 'quadratic', 'linear', 'unweighted' or a matrix; found 'cubic'",
         ),
         (np.zeros((3, 3)), r"shape \(2, 2\); found \(3, 3\)"),
     ],

@@ -243,7 +243,7 @@ def test_a_violation_on_many_ranks_is_found_and_named():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"omega": "top"}, "omega must be one of"),
+        ({"omega": "top"}, "omega must be 'uniform'"),
         ({"omega": "top_k"}, "k must be an integer"),
         ({"omega": "auc"}, "at most two labels; found 3"),
         ({"k": 3}, "k is for omega='top_k' only"),

@@ -33,6 +33,21 @@ def deal_folds(
     return fold
 
 
+def dealt_parts(
+    labels: npt.NDArray[Any], n_folds: int, rng: np.random.RandomState | None = None
+) -> Iterator[tuple[Codes, Codes]]:
+    """Training and test rows of every fold of `deal_folds`.
+
+    Examples
+    --------
+    >>> [test.tolist() for _, test in dealt_parts(np.array([1, 0, 1, 0]), 2)]
+    [[0, 1], [2, 3]]
+    """
+    fold = deal_folds(labels, n_folds, rng)
+    for number in range(n_folds):
+        yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+
+
 def in_order_of_appearance(codes: Codes) -> Codes:
     """Classes renumbered in the order of their first rows.
 
@@ -93,6 +108,5 @@ def _splits(
     require_count("cv", cv, 2)
     codes = data.codes[rows]
     labels = in_order_of_appearance(codes) if by_class else np.zeros_like(codes)
-    fold = deal_folds(labels, min(int(cv), len(rows)), rng)
-    for number in np.unique(fold):
-        yield rows[fold != number], rows[fold == number]
+    for inside, outside in dealt_parts(labels, min(int(cv), len(rows)), rng):
+        yield rows[inside], rows[outside]

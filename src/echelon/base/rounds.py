@@ -22,7 +22,7 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
-from ..metrics.ranking.scorers import as_ranking_scorer
+from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs.misranking import misranked
 from ..pairs.pair_rows import paired_rows

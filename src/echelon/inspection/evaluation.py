@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy.typing as npt
 
 from .._utils.text import aligned
 from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
-from ..metrics._labels import LabelPairs
+from ..metrics._labels import LabelPairs, class_sums
 from ..metrics.agreement import kappa_of
-from ..metrics.measures import MEASURE_NAMES
+from ..metrics.intervals import row_coverage, row_widths
+from ..metrics.measures import MEASURES, known_measures
 from ..metrics.probability import row_log_losses, row_ranked_probability_scores
 from ..metrics.report import OrdinalReport, ordinal_report
 from ..ordinal.arrays import require_count
@@ -57,7 +59,8 @@ class Evaluation:
         Of the intervals of the figures.
     figures : dict from str to Figure
         ``mae``, ``zero_one``, ``within_one``, ``qwk``; with probabilities ``rps`` and
-        ``log_loss``; with intervals ``coverage`` and ``width``; with a cost ``cost``.
+        ``log_loss``; with intervals
+        ``interval_coverage`` and ``interval_width``; with a cost ``cost``.
     confusion : ndarray of shape (K, K)
         Rows by true (down) and predicted label (across).
     by_class : OrdinalReport
@@ -151,8 +154,9 @@ def evaluate_model(
     X = table.native
     intervals = None
     if _gives_intervals(model):
-        ends = model.predict_interval(X)
-        intervals = tuple(response.scale.encode(end, name="predict_interval") for end in ends)
+        low, high = model.predict_interval(X)
+        encode = partial(response.scale.encode, name="predict_interval")
+        intervals = encode(low), encode(high)
     return evaluate_predictions(
         truth,
         response.codes(X),
@@ -242,14 +246,14 @@ def evaluate_predictions(
     ends = np.quantile(drawn, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
     names = [*by_row, "qwk"]
     figures = {
-        name: Figure(name, MEASURE_NAMES[name], *map(float, (values[j], *ends[:, j])))
+        name: Figure(name, MEASURES[name].heading, *map(float, (values[j], *ends[:, j])))
         for j, name in enumerate(names)
     }
     return Evaluation(
         rows=n,
         classes=labels,
         confidence=confidence,
-        figures={name: figures[name] for name in MEASURE_NAMES if name in figures},
+        figures={m.key: figures[m.key] for m in known_measures(figures)},
         confusion=np.bincount(cells, minlength=K * K).reshape(K, K),
         by_class=ordinal_report(labels[truth], labels[codes], classes=labels),
     )
@@ -277,8 +281,8 @@ def _row_measures(
         measures["log_loss"] = row_log_losses(truth, probabilities)
     if intervals is not None:
         low, high = intervals
-        measures["interval_coverage"] = (low <= truth) & (truth <= high)
-        measures["interval_width"] = high - low + 1
+        measures["interval_coverage"] = row_coverage(truth, low, high)
+        measures["interval_width"] = row_widths(low, high)
     return {name: np.asarray(values, dtype=np.float64) for name, values in measures.items()}
 
 
@@ -288,7 +292,7 @@ def _measures(
     drawn = weight > 0
     share = weight[drawn] / weight.sum()
     means = [float(share @ values[drawn]) for values in by_row.values()]
-    mass = np.bincount(cells, weight, K * K)
+    mass = class_sums(cells, weight, K * K)
     used = np.flatnonzero(mass)
     pairs = LabelPairs(used // K, used % K, mass[used], OrdinalScale(np.arange(K)))
     return [*means, kappa_of(pairs, "quadratic")]

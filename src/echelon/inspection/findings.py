@@ -1,4 +1,4 @@
-"""What in a table of labelled rows should give pause, one check at a time."""
+"""Problems in a table of labelled rows that a reader should know of, one check at a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BINS = 64
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that should give pause.
+    """A problem that a reader should know of.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a table of labelled rows is like, and what in it should give pause."""
+"""What a table of labelled rows is like, and what problems it has."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Profile:
     class_counts : dict from label to int
         Rows of each label, from lowest to highest.
     warnings : list of Finding
-        What should give pause, the most serious first.
+        Problems that a reader should know of, the most serious first.
     """
 
     rows: int
@@ -147,7 +147,7 @@ def profile_table(
 def _column(table: Table, j: int, feature: Feature, concordance: float) -> ColumnProfile:
     values = feature.numbers[feature.present]
     distinct = len(np.unique(values))
-    ends: list[Any] = [None, None, None]
+    least = middle = greatest = None
     mean = sd = histogram = None
     levels: list[tuple[Any, int]] = []
     if feature.levels:
@@ -157,7 +157,7 @@ def _column(table: Table, j: int, feature: Feature, concordance: float) -> Colum
     elif len(values) and feature.kind in ("number", "date"):
         present = np.flatnonzero(feature.present)
         order = np.argsort(values, kind="stable")
-        ends = table.cells(j, present[order[[0, (len(values) - 1) // 2, -1]]])
+        least, middle, greatest = table.cells(j, present[order[[0, (len(values) - 1) // 2, -1]]])
         finite = values[np.isfinite(values)]
         counts, edges = np.histogram(finite, bins=_BARS)
         histogram = (edges, counts)
@@ -168,7 +168,9 @@ def _column(table: Table, j: int, feature: Feature, concordance: float) -> Colum
         feature.kind,
         int((~feature.present).sum()),
         distinct,
-        *ends,
+        least,
+        middle,
+        greatest,
         mean,
         sd,
         levels,

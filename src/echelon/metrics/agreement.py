@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.choices import require_choice
 from .._utils.types import LabelsLike, Vector, VectorLike
 from ..ordinal.costs import check_cost_matrix
 from ._labels import LabelPairs, read_labels
@@ -140,11 +141,8 @@ def _disagreement(pairs: LabelPairs, weights: str | npt.ArrayLike) -> tuple[floa
         below_p, below_q = np.cumsum(p)[:-1], np.cumsum(q)[:-1]
         above_p, above_q = np.cumsum(p[::-1])[-2::-1], np.cumsum(q[::-1])[-2::-1]
         return pairs.mean(pairs.distance), float(below_p @ above_q + below_q @ above_p)
-    if weights == "unweighted":
-        return pairs.mean(pairs.distance > 0), float(p @ _others(q))
-    raise ValueError(
-        f"weights must be one of {', '.join(KAPPA_WEIGHTS)} or a matrix; found {weights!r}."
-    )
+    require_choice("weights", weights, KAPPA_WEIGHTS, "a matrix")
+    return pairs.mean(pairs.distance > 0), float(p @ _others(q))
 
 
 def _marginal(pairs: LabelPairs, codes: npt.NDArray[np.intp]) -> Vector:

@@ -176,7 +176,7 @@ class PairSet:
 
     @classmethod
     def from_pairs(
-        cls, pairs: npt.ArrayLike, n_items: int, weights: npt.ArrayLike | None = None
+        cls, pairs: npt.ArrayLike, n_items: int, weights: VectorLike | None = None
     ) -> PairSet:
         """Stated preferences.
 

@@ -30,7 +30,7 @@ from ..base.pair_explanations import PairTerm
 from ..base.rounds import HeldOutPairs, RoundsMixin, hold_out_pairs
 from ..base.validation import RankingData, one_column, validate_inputs
 from ..metrics.ranking import pairwise_accuracy
-from ..metrics.ranking.scorers import as_ranking_scorer
+from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.relevance import read_relevance
 from ..pairs.pair_rows import laid_out_rows
 from ..solvers.boosting.bins import check_max_bins

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.types import Codes
-from ..inspection.holdout import rows_of, stratified_folds, unfitted
+from ..inspection.holdout import rows_of, unfitted
 from ..inspection.response import Response, stated_kinds
 from ..metrics import OrdinalReport, ordinal_report
+from ..model_selection.splitters import dealt_splits
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale
 
@@ -187,10 +188,8 @@ class Facts:
             return None
         if self.is_new:
             return Trial(self.model, np.arange(self.n_rows), "rows that the model has not seen")
-        fold, number, _ = next(
-            stratified_folds(self.codes, min(_QUARTER, self.n_rows), 1, self.random_state)
-        )
-        held, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        folds = min(_QUARTER, self.n_rows)
+        rest, held = dealt_splits(self.codes, folds, 1, self.random_state)[0]
         fresh = unfitted(self.model, self.scale)
         begun = time.process_time()
         fitted = fresh.fit(rows_of(self.X, rest), rows_of(self.y, rest))

@@ -4,6 +4,12 @@ Every metric takes labels, scores and ``qid``, the query of each row, in any ord
 for all queries at once.
 """
 
+from ..scorers import (
+    RankingScorer,
+    get_ranking_scorer,
+    make_ranking_scorer,
+    ranking_scorer_names,
+)
 from .auc import RocCurve, auc_score, multipartite_auc, roc_curve
 from .auc_intervals import (
     AUCComparison,
@@ -13,7 +19,6 @@ from .auc_intervals import (
     auc_deviation_probability,
     compare_auc,
 )
-from .compare import RankerComparison, compare_query_scores, compare_rankers, per_query
 from .emphasis import preference_loss, weighted_misranking
 from .emphasis_axioms import check_emphasis
 from .first_hit import (
@@ -22,7 +27,12 @@ from .first_hit import (
     mean_reciprocal_rank,
     reciprocal_rank,
 )
-from .misranking import kendall_tau_by_query, misranking_loss, stated_misranking_loss
+from .misranking import (
+    kendall_tau_by_query,
+    misranking_loss,
+    pairwise_accuracy,
+    stated_misranking_loss,
+)
 from .presets import PRESETS, Conventions
 from .retrieval import (
     average_precision,
@@ -32,13 +42,7 @@ from .retrieval import (
     precision_at,
     recall_at,
 )
-from .scorers import (
-    RankingScorer,
-    get_ranking_scorer,
-    make_ranking_scorer,
-    pairwise_accuracy,
-    ranking_scorer_names,
-)
+from .significance import RankerComparison, compare_query_scores, compare_rankers, per_query
 from .summary import QueryScores
 
 __all__ = [

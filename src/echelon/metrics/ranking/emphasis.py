@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._utils.types import Index, LabelsLike, Matrix, Vector
+from ..._utils.choices import require_choice
+from ..._utils.types import Index, KeysLike, LabelsLike, Matrix, Vector, VectorLike, WeightsLike
 from ...ordinal.arrays import read_numbers, require_count
 from ...pairs.preference_function import ROUNDING, read_probabilities
 from .emphasis_axioms import Emphasis, as_function, check_emphasis
@@ -33,13 +34,13 @@ _BLOCK = 1 << 20
 @is_loss
 @query_metric
 def weighted_misranking(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
     omega: str | Emphasis | npt.ArrayLike = "uniform",
     k: int | None = None,
-    qid: Any = None,
-    query_weight: Any = None,
+    qid: KeysLike | None = None,
+    query_weight: WeightsLike | None = None,
     ties: str = "half",
     empty: str | float = "skip",
     check: bool = True,
@@ -161,7 +162,7 @@ def _named_sums(view: QueryRows, omega: str, k: int | None, ties: str) -> tuple[
     _check_name(omega, k)
     if omega == "auc":
         _refuse_levels(view.relevance)
-    if omega == "top_k":
+    if k is not None:
         # Below the first k the target is one tie.
         outside = _target_ranks(view.relevance, view.starts) > k
         labels = np.where(outside, -np.inf, view.relevance)
@@ -267,10 +268,7 @@ def _probabilities(values: npt.ArrayLike, n: int) -> Vector:
 
 
 def _check_name(omega: str, k: int | None) -> None:
-    if omega not in EMPHASES:
-        raise ValueError(
-            f"omega must be one of {EMPHASES}, a callable or a matrix; found {omega!r}."
-        )
+    require_choice("omega", omega, EMPHASES, "a callable", "a matrix")
     if omega == "top_k":
         require_count("k", k)
     else:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from ..._utils.types import Codes, Vector
+from ..._utils.choices import require_choice
+from ..._utils.types import Codes, KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
 from ...ordinal.arrays import require_count
 from .gains import Gain, discounts_of, gains_of
 from .presets import conventions
@@ -28,16 +29,16 @@ _MOST_GRADE = 1024
 
 @query_metric
 def reciprocal_rank(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    query_weight: Any = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     threshold: float | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
     empty: float | str = 0.0,
 ) -> QueryScores:
     """One over the position of the first relevant row; the mean over queries is MRR.
@@ -77,16 +78,16 @@ mean_reciprocal_rank = reciprocal_rank
 
 @query_metric
 def hit_rate(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    query_weight: Any = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     threshold: float | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
     empty: float | str = 0.0,
 ) -> QueryScores:
     """Share of the queries with a relevant row among the first k.
@@ -94,7 +95,7 @@ def hit_rate(
     Parameters
     ----------
     y_true, y_score, qid, k, query_weight, preset, threshold, ties, doc_id, empty
-        As for `reciprocal_rank`. With ``ties="average"`` a query counts the chance of a hit.
+        As for `reciprocal_rank`. With ``ties="average"`` a query counts the probability of a hit.
 
     Returns
     -------
@@ -114,17 +115,17 @@ def hit_rate(
 
 @query_metric
 def expected_reciprocal_rank(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    query_weight: Any = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     gain: Gain = "exponential",
     max_grade: float | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
     empty: float | str = 0.0,
 ) -> QueryScores:
     """Expected reciprocal rank (ERR) of the row at which a reader stops, mean over queries.
@@ -166,9 +167,9 @@ def expected_reciprocal_rank(
     if k is not None:
         require_count("k", k)
     view = by_query(y_true, y_score, qid, None, query_weight)
-    chance = _chances(view.relevance, gain, max_grade)
-    ranking = rank_rows(view, rule.ties, chance, doc_id)
-    placed = chance[ranking.order]
+    probability = _stop_probabilities(view.relevance, gain, max_grade)
+    ranking = rank_rows(view, rule.ties, probability, doc_id)
+    placed = probability[ranking.order]
     reached = _reached(1.0 - placed, view.starts)
     if ranking.groups is not None:
         sizes = np.diff(ranking.groups)
@@ -176,7 +177,7 @@ def expected_reciprocal_rank(
         _average_orders(placed, ranking.groups, k)
     factors = discounts_of(int(view.sizes.max()), k, "reciprocal")
     found = view.sums(reached * placed * factors[ranking.positions])
-    return settled(view, found, (view.sums(chance) > 0).astype(float), empty)
+    return settled(view, found, (view.sums(probability) > 0).astype(float), empty)
 
 
 def _first_relevant(
@@ -218,26 +219,23 @@ def _factor_of_first(
     start, end = ranking.groups[group], ranking.groups[group + 1]
     r = np.add.reduceat(relevant[ranking.order].astype(np.intp), ranking.groups[:-1])[group]
     t, before = end - start, ranking.positions[start]
-    # The first of r relevant rows among t is at place j with chance C(t − j, r − 1) / C(t, r).
+    # The first of r relevant rows among t is at place j with probability C(t − j, r − 1) / C(t, r).
     reach = t - r + 1
     starts = np.concatenate([[0], np.cumsum(reach)])
     j = np.arange(starts[-1]) - np.repeat(starts[:-1], reach) + 1
     t_j, r_j = np.repeat(t, reach), np.repeat(r, reach)
     log = gammaln(t_j - j + 1.0) - gammaln(t_j - j - r_j + 2.0)
     log -= np.repeat(np.maximum.reduceat(log, starts[:-1]), reach)
-    chance = np.exp(log)
-    terms = chance * factors[np.repeat(before, reach) + j - 1]
-    return np.add.reduceat(terms, starts[:-1]) / np.add.reduceat(chance, starts[:-1])
+    probability = np.exp(log)
+    terms = probability * factors[np.repeat(before, reach) + j - 1]
+    return np.add.reduceat(terms, starts[:-1]) / np.add.reduceat(probability, starts[:-1])
 
 
-def _chances(relevance: Vector, gain: Gain, max_grade: float | None) -> Vector:
+def _stop_probabilities(relevance: Vector, gain: Gain, max_grade: float | None) -> Vector:
     """Probability of each row to satisfy."""
     if isinstance(gain, str):
-        if gain != "exponential":
-            raise ValueError(
-                "gain must be 'exponential', a function of labels or a table of probabilities; "
-                f"found {gain!r}."
-            )
+        others = ("a function of labels", "a table of probabilities")
+        require_choice("gain", gain, ("exponential",), *others)
         highest = float(relevance.max()) if max_grade is None else float(max_grade)
         if not relevance.max() <= highest < _MOST_GRADE:
             raise ValueError(
@@ -247,10 +245,10 @@ def _chances(relevance: Vector, gain: Gain, max_grade: float | None) -> Vector:
         return gains_of(relevance, gain) / np.exp2(highest)
     if max_grade is not None:
         raise ValueError("max_grade must go with gain='exponential'; found another gain.")
-    chance = gains_of(relevance, gain)
-    if chance.max() > 1.0:
-        raise ValueError(f"gain must give probabilities up to 1; found {chance.max():g}.")
-    return chance
+    probability = gains_of(relevance, gain)
+    if probability.max() > 1.0:
+        raise ValueError(f"gain must give probabilities up to 1; found {probability.max():g}.")
+    return probability
 
 
 def _reached(passes: Vector, starts: Codes) -> Vector:
@@ -267,7 +265,7 @@ def _reached(passes: Vector, starts: Codes) -> Vector:
 
 
 def _average_orders(placed: Vector, runs: Codes, k: int | None) -> None:
-    """Replace, at tied places, the chance to stop there by its mean over the orders of the rows."""
+    """Replace, at tied places, the probability to stop by its mean over the orders of the rows."""
     sizes = np.diff(runs)
     means = 1.0 - np.add.reduceat(placed, runs[:-1]) / sizes
     open_order = np.flatnonzero((sizes > 1) & (means < 1.0))

@@ -7,11 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from ..._utils.choices import require_choice
 from ..._utils.types import Codes, Vector
 from ...ordinal.arrays import read_numbers
 
 Gain = str | Callable[[Vector], Any] | Mapping[float, float] | Sequence[float]
 Discount = str | Callable[[Vector], Any]
+
+
+_DISCOUNTS: dict[str, Callable[[Vector], Vector]] = {
+    "log2": lambda p: 1.0 / np.log2(1.0 + p),
+    "letor": lambda p: 1.0 / np.log2(np.maximum(p, 2.0)),
+    "reciprocal": lambda p: 1.0 / p,
+}
 
 
 def gains_of(relevance: Vector, gain: Gain) -> Vector:
@@ -74,17 +82,9 @@ def discounts_of(positions: int, k: int | None, discount: Discount) -> Vector:
     if callable(discount):
         factors = read_numbers(discount(p), "discount")
         _check_discounts(factors, p)
-    elif discount == "log2":
-        factors = 1.0 / np.log2(1.0 + p)
-    elif discount == "letor":
-        factors = 1.0 / np.log2(np.maximum(p, 2.0))
-    elif discount == "reciprocal":
-        factors = 1.0 / p
     else:
-        raise ValueError(
-            "discount must be 'log2', 'letor', 'reciprocal' or a function of positions; found "
-            f"{discount!r}."
-        )
+        require_choice("discount", discount, _DISCOUNTS, "a function of positions")
+        factors = _DISCOUNTS[discount](p)
     return np.where(within(positions, k), factors, 0.0)
 
 
@@ -97,11 +97,7 @@ def within(positions: int, k: int | None) -> Vector:
 
 
 def _named_gain(relevance: Vector, gain: str) -> Vector:
-    if gain not in ("linear", "exponential"):
-        raise ValueError(
-            "gain must be 'linear', 'exponential', a function of labels or a table; found "
-            f"{gain!r}."
-        )
+    require_choice("gain", gain, ("linear", "exponential"), "a function of labels", "a table")
     if relevance.min() < 0:
         raise ValueError(
             f"y_true must not be negative with gain={gain!r}; found {relevance.min():g}."

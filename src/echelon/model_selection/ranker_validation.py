@@ -22,15 +22,14 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
-from ..base.folds import deal_folds
-from ..metrics.comparison import Summary
 from ..metrics.ranking.misranking import stated_misranking_loss
 from ..metrics.ranking.queries import read_label_column
-from ..metrics.ranking.scorers import RankingScorer, as_ranking_scorer
 from ..metrics.ranking.summary import QueryScores
+from ..metrics.scorers import RankingScorer, as_ranking_scorer
+from ..metrics.significance import Summary
 from ..ordinal.arrays import require_count
-from .query_splits import PairKFold, QueryKFold
 from .ranker_folds import FoldResult, RankingProblem, read_problem, run_fold
+from .splitters import PairKFold, QueryKFold, Split, dealt_splits
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class RankerValidation(Mapping[str, Any]):
 
     def summary(self, name: str) -> Summary:
         """Mean and spread of a score over the folds."""
-        return Summary.of(self.scores[name])
+        return Summary.of(self.scores[name].tolist())
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {"fit_time": self.fit_time, "score_time": self.score_time}
@@ -157,7 +156,7 @@ def cross_validate_ranker(
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import Ridge
-    >>> from echelon.model_selection.ranking import cross_validate_ranker
+    >>> from echelon.model_selection.ranker_validation import cross_validate_ranker
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(60, 3)), rng.integers(12, size=60)
     >>> y = (X[:, 0] > 0).astype(int)
@@ -168,23 +167,23 @@ def cross_validate_ranker(
     """
     problem = read_problem(X, y, qid, sample_weight, pairs, pair_weight)
     by_pairs = problem.pairs is not None
-    judges = _pair_scoring(scoring) if by_pairs else _row_scoring(scoring)
+    scorers = _pair_scoring(scoring) if by_pairs else _row_scoring(scoring)
     _check_error_score(error_score)
     parts = list(_parts(cv, problem))
     folds = Parallel(n_jobs=n_jobs)(
-        delayed(run_fold)(clone(estimator), problem, training, test, judges, error_score)
+        delayed(run_fold)(clone(estimator), problem, training, test, scorers, error_score)
         for training, test in parts
     )
-    return _gather(folds, list(judges), return_estimator)
+    return _gather(folds, list(scorers), return_estimator)
 
 
-def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Index, Index]]:
+def _parts(cv: Any, problem: RankingProblem) -> Iterator[Split]:
     """Rows, or pairs, to train on and to test on."""
     if isinstance(cv, Integral):
         require_count("cv", cv, least=2)
         if problem.pairs is None and problem.qid is None:
-            return _dealt_rows(read_label_column(problem.y), int(cv))
-        cv = QueryKFold(cv) if problem.pairs is None else PairKFold(cv)
+            return iter(dealt_splits(read_label_column(problem.y), int(cv)))
+        cv = QueryKFold(int(cv)) if problem.pairs is None else PairKFold(int(cv))
     if isinstance(cv, (str, bytes)) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(
             f"cv must be a number of folds, a splitter, or pairs of training and test rows; found "
@@ -195,15 +194,6 @@ def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Index, Index]]:
     if problem.pairs is not None:
         return cv.split(problem.pairs)
     return cv.split(problem.X, problem.y, groups=problem.qid)
-
-
-def _dealt_rows(labels: Vector, n_folds: int) -> Iterator[tuple[Index, Index]]:
-    """Folds of rows that have the same labels as far as possible: dealt out by rising label."""
-    if n_folds > len(labels):
-        raise ValueError(f"cv must be at most the number of rows, {len(labels)}; found {n_folds}.")
-    fold = deal_folds(labels, n_folds)
-    for k in range(n_folds):
-        yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
 
 def _row_scoring(scoring: Any) -> dict[str, RankingScorer]:
@@ -221,15 +211,15 @@ def _row_scoring(scoring: Any) -> dict[str, RankingScorer]:
 def _pair_scoring(scoring: Any) -> dict[str, Callable[..., float]]:
     if scoring is None:
         return {"pairwise_accuracy": _pairwise_accuracy}
-    judges = scoring if isinstance(scoring, Mapping) else {"score": scoring}
+    scorers = scoring if isinstance(scoring, Mapping) else {"score": scoring}
     if not all(
-        callable(judge) and not isinstance(judge, RankingScorer) for judge in judges.values()
+        callable(scorer) and not isinstance(scorer, RankingScorer) for scorer in scorers.values()
     ):
         raise ValueError(
             "With pairs, scoring must be a function of pairs, scores and pair_weight, or a dict of "
             f"such functions; found {scoring!r}."
         )
-    return dict(judges)
+    return dict(scorers)
 
 
 def _pairwise_accuracy(pairs: Index, scores: Vector, pair_weight: Vector) -> float:
