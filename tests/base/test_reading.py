@@ -1,4 +1,4 @@
-"""One way into models inside models, whatever is around them."""
+"""What fitted models of all kinds say of rows on one scale."""
 
 import numpy as np
 import pandas as pd
@@ -6,41 +6,20 @@ import pytest
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestCentroid
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from support.data import ordinal_data
 
-from echelon import AdaBoostOR, LinearSVOR, ORStump, ProportionalOdds
-from echelon.base.reading import (
-    FittedModel,
-    answering_model,
-    label_order,
-    last_step,
-    latent_scores,
-    layers,
-    opened,
-    without_infinity,
-)
+from echelon import AdaBoostOR, ORStump, ProportionalOdds
+from echelon.base.reading import FittedModel, label_order, without_infinity
 from echelon.meta.calibration import OrdinalCalibrator
 from echelon.meta.conformal import ConformalOrdinal
 from echelon.ordinal.labels import OrdinalScale
 
 FOREST = RandomForestClassifier(5, random_state=0)
-
-
-class Trained:
-    """A fitted estimator that belongs to a table."""
-
-    def __init__(self, estimator, columns):
-        self.estimator, self.columns = estimator, columns
-
-    def inputs(self, X):
-        return X[:, self.columns]
 
 
 class Labels(ClassifierMixin, BaseEstimator):
@@ -52,53 +31,6 @@ class Labels(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return self.inside.predict(X)
-
-
-def nested(X, y):
-    steps = [
-        ("scale", StandardScaler()),
-        ("idle", "passthrough"),
-        ("none", None),
-        ("end", make_pipeline(MinMaxScaler(), LinearSVOR())),
-    ]
-    search = GridSearchCV(Pipeline(steps), {"end__linearsvor__C": [0.5]}, cv=2).fit(X, y)
-    return ConformalOrdinal(OrdinalCalibrator(FrozenEstimator(search)), 0.7, random_state=0)
-
-
-def test_every_kind_of_layer_is_gone_through():
-    X, y = ordinal_data(n=120)
-    model = nested(X[:, :2], y).fit(X[:, :2], y)
-    found = [(type(layer.model).__name__, len(layer.before)) for layer in layers(model)]
-    assert found == [
-        ("ConformalOrdinal", 0),
-        ("OrdinalCalibrator", 0),
-        ("FrozenEstimator", 0),
-        ("GridSearchCV", 0),
-        ("Pipeline", 0),
-        ("Pipeline", 1),
-        ("LinearSVOR", 2),
-    ]
-    before, last = last_step(model)
-    direct = last.predict_latent(before[1].transform(before[0].transform(X[:, :2])))
-    trained = Trained(model, [0, 1])
-    np.testing.assert_array_equal(latent_scores(trained, X), direct)
-    np.testing.assert_array_equal(model.predict_latent(X[:, :2]), direct)
-    assert opened(trained, None, "coef_") == (last, None)
-    assert opened(trained, X, "rules_") is None
-    assert answering_model(trained) is model
-    assert answering_model(model.estimator_.estimator_) is last
-
-
-def test_searches_of_other_libraries_and_unfitted_ones():
-    class Search:
-        best_estimator_ = make_pipeline(StandardScaler(), ProportionalOdds())
-
-    assert last_step(Search())[1] is Search.best_estimator_[-1]
-    assert answering_model(Search()) is Search.best_estimator_[-1]
-    ahead = GridSearchCV(make_pipeline(StandardScaler(), LinearSVOR()), {})
-    assert isinstance(answering_model(ahead), LinearSVOR)
-    assert answering_model(None) is None
-    assert latent_scores(LinearRegression().fit([[0.0], [1.0]], [0, 1]), [[0.0]]) is None
 
 
 @pytest.mark.parametrize(

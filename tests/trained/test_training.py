@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from support.mixed_tables import ORDER, WORDS, mixed_frame
 
 from echelon import ProportionalOdds, RankBoost, RoundedRegressor
-from echelon.base.reading import answering_model
+from echelon.base.wrappers import final_estimator
 from echelon.meta.calibration import OrdinalCalibrator
 from echelon.model_selection.preparation import prepare
 from echelon.tables import labelled_table
@@ -96,7 +96,7 @@ def test_pipelines_and_searches_are_told_the_order_of_the_labels(model):
     in_words = train(labelled_table(frame, "rating", ORDER), model)
     frame["rating"] = frame["rating"].map(WORDS.index)
     in_numbers = train(labelled_table(frame, "rating", None), model)
-    assert in_words.name == type(answering_model(model)).__name__
+    assert in_words.name == type(final_estimator(model)).__name__
     assert in_words.metrics == pytest.approx(in_numbers.metrics)
     np.testing.assert_allclose(in_words.predict_proba(frame), in_numbers.predict_proba(frame))
     # Chances belong to the label of their column.

@@ -76,10 +76,10 @@ def folds(
     by_class : bool
         Whether an int deals the rows of every class evenly, or without a look at the classes.
     """
-    heavy = data.sample_weight > 0
-    for inside, outside in _splits(cv, data, np.flatnonzero(heavy), rng, by_class):
-        if heavy[outside].any():
-            yield inside, outside[heavy[outside]]
+    counted = data.sample_weight > 0
+    for inside, outside in _splits(cv, data, np.flatnonzero(counted), rng, by_class):
+        if counted[outside].any():
+            yield inside, outside[counted[outside]]
 
 
 def _splits(

@@ -1,4 +1,4 @@
-"""A model to be put inside another: told the scale, and fitted with weights.
+"""Estimators inside estimators: cloning, seeding, telling them the scale, fitting with weights.
 
 Pipelines and searches are looked through to the model at their end, so that a whole preparation can
 sit inside.
@@ -9,17 +9,76 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+import numpy.typing as npt
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from .._utils.types import Codes, Vector
+from ..ordinal.arrays import LARGEST_SEED
 from ..ordinal.labels import OrdinalScale
-from .reading import FittedModel, answering_model
+from .mixins import SignedLearnerMixin
+from .reading import FittedModel
 from .validation import OrdinalData, validate_ordinal_fit
+from .wrappers import final_estimator
+
+
+def clone_or(estimator: Any, default: type) -> Any:
+    """A fresh copy of the estimator, or of the default where there is none."""
+    return default() if estimator is None else clone(estimator)
+
+
+def inherit_input_tags(tags: Any, inner: Any, default: type) -> Any:
+    """Accept the inputs that the inner estimator accepts."""
+    inherited = get_tags(default() if inner is None else inner).input_tags
+    tags.input_tags.sparse = inherited.sparse
+    tags.input_tags.allow_nan = inherited.allow_nan
+    return tags
+
+
+def seed(estimator: Any, rng: np.random.RandomState) -> Any:
+    """Set every ``random_state`` of the estimator and of what it holds."""
+    names = sorted(n for n in estimator.get_params() if n.split("__")[-1] == "random_state")
+    if names:
+        estimator.set_params(**{name: rng.randint(LARGEST_SEED) for name in names})
+    return estimator
+
+
+def know_all_levels(estimator: Any, n_classes: int) -> Any:
+    """Tell an ordinal estimator that its labels are the codes 0 … K−1, seen or not."""
+    if "classes" in estimator.get_params(deep=False):
+        estimator.set_params(classes=np.arange(n_classes))
+    return estimator
+
+
+def fit_weighted(model: Any, X: Any, target: Any, weights: Any, **params: Any) -> Any:
+    """Fit with weights where there are any, and say so where the model cannot take them."""
+    if weights is None:
+        return model.fit(X, target, **params)
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(
+            f"{type(model).__name__} does not accept sample_weight, which these weights or this "
+            "cost need; choose an estimator that does."
+        )
+    return model.fit(X, target, sample_weight=weights, **params)
+
+
+def member_ranks(member: Any, X: Any, n_classes: int) -> Codes:
+    """Ranks that a member fitted on codes gives; numbers of a regressor are rounded."""
+    if isinstance(member, SignedLearnerMixin) and _is_ready(X):
+        return member._ranks(X)
+    predicted: npt.NDArray[Any] = np.asarray(member.predict(X)).reshape(-1)
+    if is_regressor(member):
+        predicted = np.clip(np.rint(predicted), 0, n_classes - 1)
+    return predicted.astype(np.intp)
+
+
+def _is_ready(X: Any) -> bool:
+    """Whether inputs are an array of doubles, which ensembles have checked already."""
+    return isinstance(X, np.ndarray) and X.dtype == np.float64
 
 
 def is_frozen(estimator: Any) -> bool:
@@ -73,7 +132,7 @@ def validate_around_fitted(
 ) -> OrdinalData:
     """Check data around a model that is fitted already; its scale is taken over if it has one."""
     check_is_fitted(fitted)
-    scale = getattr(answering_model(fitted), "_scale", None)
+    scale = getattr(final_estimator(fitted), "_scale", None)
     if outer.classes is not None or not isinstance(scale, OrdinalScale):
         return validate_ordinal_fit(outer, X, y, sample_weight, convert=False)
     reader = clone(outer).set_params(classes=scale.classes)
@@ -85,30 +144,25 @@ def validate_around_fitted(
     return OrdinalData(data.X, data.codes, scale, data.sample_weight)
 
 
-def _path(estimator: Any) -> str:
-    """Prefix of the names of parameters of the model at the end of pipelines and searches."""
+def _path(estimator: Any, search: str = "estimator__") -> str:
+    """Prefix of the names of parameters of the model at the end of pipelines and searches.
+
+    Arguments of ``fit`` have the same one, but that a `search` passes them on as they are.
+    """
     if isinstance(estimator, Pipeline):
         name, step = estimator.steps[-1]
-        return f"{name}__{_path(step)}"
+        return f"{name}__{_path(step, search)}"
     if isinstance(estimator, BaseSearchCV):
-        return f"estimator__{_path(estimator.estimator)}"
+        return f"{search}{_path(estimator.estimator, search)}"
     return ""
 
 
 def _weight_argument(model: Any, weights: Vector) -> dict[str, Vector]:
     """Weights under the name by which ``fit`` hands them to the last model."""
-    last = answering_model(model)
+    last = final_estimator(model)
     if not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
             f"{type(last).__name__} does not accept sample_weight; choose an estimator that does, "
             "or leave the weights out."
         )
-    return {f"{_fit_path(model)}sample_weight": weights}
-
-
-def _fit_path(estimator: Any) -> str:
-    """The same prefix for arguments of ``fit``, which a search passes on as they are."""
-    if isinstance(estimator, Pipeline):
-        name, step = estimator.steps[-1]
-        return f"{name}__{_fit_path(step)}"
-    return _fit_path(estimator.estimator) if isinstance(estimator, BaseSearchCV) else ""
+    return {f"{_path(model, search='')}sample_weight": weights}

@@ -26,8 +26,8 @@ from .._utils.types import (
     VectorLike,
 )
 from .._utils.warnings import warn_caller
-from ..base.members import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ..base.mixins import SignedLearnerMixin
+from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ..base.rounds import Patience, StagedMixin, take_rows
 from ..base.validation import (
     OrdinalData,

@@ -26,8 +26,8 @@ from .._utils.types import (
     VectorLike,
 )
 from .._utils.warnings import warn_caller
-from ..base.members import fit_weighted, inherit_input_tags, know_all_levels, member_ranks, seed
 from ..base.mixins import OrdinalClassifierMixin, squeeze_margins
+from ..base.nested import fit_weighted, inherit_input_tags, know_all_levels, member_ranks, seed
 from ..base.validation import (
     OrdinalData,
     all_or_nothing,

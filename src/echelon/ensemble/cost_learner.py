@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from .._utils.types import Codes, Matrix
-from ..base.members import member_ranks, seed
+from ..base.nested import member_ranks, seed
 from ..base.validation import OrdinalData
 from ..ordinal.reduction import reverse_reduce, side_matrix
 from ..solvers.boosting.adaboost_or import share_of_wrong_sides

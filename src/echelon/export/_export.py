@@ -10,7 +10,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
-from ..base.reading import inner_estimator
+from ..base.wrappers import inner_estimator
 from . import _kernel_models, _linear_models, _rule_models, _tree_models  # noqa: F401 - registered
 from ._columns import TEXT, Columns, as_double
 from ._decoding import Ordinal

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.reading import AroundModel, answering_model, layers
+from ..base.reading import AroundModel
+from ..base.wrappers import final_estimator, layers
 from ..meta.calibration import OrdinalCalibrator
 from ..meta.conformal import ConformalOrdinal
 from ..meta.thresholded import ThresholdedRanker
@@ -38,7 +39,7 @@ from ._registry import (
 
 def taken_apart(model: Any) -> tuple[list[Any], Any]:
     """The transformers of a fitted pipeline or search, and the model at its end."""
-    final = answering_model(model)
+    final = final_estimator(model)
     before = next(layer.before for layer in layers(model) if layer.model is final)
     return list(before), final
 

@@ -15,7 +15,8 @@ from sklearn.utils import _safe_indexing
 from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike
 from ..base.folds import deal_folds
 from ..base.nested import fresh
-from ..base.reading import inner_estimator, known_classes, known_inputs, label_order
+from ..base.reading import label_order
+from ..base.wrappers import inner_estimator, known_classes, known_inputs
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import OrdinalScale, read_scale
 from .response import Response

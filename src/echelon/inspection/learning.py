@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from .._utils.text import aligned
 from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike, Vector
-from ..base.reading import known_inputs
+from ..base.wrappers import known_inputs
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from .holdout import rows_of, scale_for, stratified_folds, unfitted

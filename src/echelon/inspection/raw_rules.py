@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.types import Index, LabelsLike, MatrixLike, Vector
-from ..base.reading import last_step, output_names, transformed
+from ..base.wrappers import last_step, output_names, transformed
 from ..rules.cuts import ShownCut, plain_number, shown_cut
 from ..rules.names import RuleCondition
 from ..rules.rule import Rule

@@ -10,16 +10,9 @@ import numpy.typing as npt
 
 from .._utils.choices import require_choice
 from .._utils.types import Index, Vector
-from ..base.reading import (
-    FittedModel,
-    inner_estimator,
-    known_classes,
-    known_inputs,
-    label_order,
-    latent_scores,
-    opened,
-)
-from ..base.reading import last_step as last_step
+from ..base.reading import FittedModel, label_order, latent_scores
+from ..base.wrappers import inner_estimator, known_classes, known_inputs, opened
+from ..base.wrappers import last_step as last_step
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
 from .table import Table

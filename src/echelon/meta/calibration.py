@@ -23,11 +23,11 @@ from .._utils.types import (
     VectorLike,
 )
 from ..base.folds import folds
-from ..base.members import inherit_input_tags
 from ..base.mixins import OrdinalClassifierMixin
-from ..base.nested import fit_on_codes, is_frozen, validate_around_fitted
-from ..base.reading import AroundModel, FittedModel, answering_model, has_latent, latent_scores
+from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen, validate_around_fitted
+from ..base.reading import AroundModel, FittedModel, has_latent, latent_scores
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
+from ..base.wrappers import final_estimator
 from ..linear.linear_svor import LinearSVOR
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
 from ..ordinal.likelihoods import class_probabilities, get_link
@@ -202,7 +202,7 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         if self.decision == "inner" and not self._inner.gives_labels:
             raise ValueError(
                 f"decision='inner' needs an estimator that predicts labels; "
-                f"{type(answering_model(self.estimator_)).__name__} predicts scores."
+                f"{type(final_estimator(self.estimator_)).__name__} predicts scores."
             )
 
     def _calibrate(self, scores: Matrix, codes: Codes, weights: Vector) -> None:
@@ -221,7 +221,7 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
     def _latent_thresholds(self) -> Vector:
         """Where on the latent score the decision changes."""
         if self.decision == "inner":
-            return np.asarray(answering_model(self.estimator_).thresholds_)
+            return np.asarray(final_estimator(self.estimator_).thresholds_)
         if self.method == "isotonic":
             return isotonic_thresholds(self._isotonic, len(self.classes_))
         if self.slope_ == 0.0:

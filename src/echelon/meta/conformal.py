@@ -25,11 +25,11 @@ from .._utils.types import (
 )
 from .._utils.warnings import warn_caller
 from ..base.folds import folds, in_order_of_appearance, random_part
-from ..base.members import inherit_input_tags
 from ..base.mixins import OrdinalClassifierMixin
-from ..base.nested import fit_on_codes, is_frozen, validate_around_fitted
-from ..base.reading import AroundModel, FittedModel, answering_model, has_latent
+from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen, validate_around_fitted
+from ..base.reading import AroundModel, FittedModel, has_latent
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
+from ..base.wrappers import final_estimator
 from ..ensemble.draws import count_of
 from ..linear.proportional_odds import ProportionalOdds
 from ..ordinal.intervals import (
@@ -51,7 +51,7 @@ class CoverageWarning(UserWarning):
 def _gives_probabilities(model: ConformalOrdinal) -> bool:
     inner = getattr(model, "estimator_", model.estimator)
     if inner is not None and not hasattr(inner, "predict_proba"):
-        raise AttributeError(f"{type(answering_model(inner)).__name__} has no predict_proba.")
+        raise AttributeError(f"{type(final_estimator(inner)).__name__} has no predict_proba.")
     return True
 
 
@@ -203,7 +203,7 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         self._check_calibration(level)
         self.__dict__.pop("thresholds_", None)
         if has_latent(self.estimator_):
-            self.thresholds_ = np.asarray(answering_model(self.estimator_).thresholds_)
+            self.thresholds_ = np.asarray(final_estimator(self.estimator_).thresholds_)
         return self
 
     def _fit_judges(self, estimator: Any, data: OrdinalData, weighted: bool) -> None:
@@ -333,7 +333,7 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
     def cost(self) -> Any:
         """What ``score`` charges: the cost of the model inside."""
         inner = getattr(self, "estimator_", self.estimator)
-        return getattr(answering_model(inner), "cost", "absolute")
+        return getattr(final_estimator(inner), "cost", "absolute")
 
     def _margins(self, X: Any) -> Matrix:
         validate_inputs(self, X, convert=False)
@@ -374,6 +374,6 @@ def _require_labels(estimator: Any) -> None:
     if not is_classifier(estimator):
         raise ValueError(
             f"ConformalOrdinal needs an estimator that predicts labels; "
-            f"{type(answering_model(estimator)).__name__} predicts numbers: put a regressor into "
+            f"{type(final_estimator(estimator)).__name__} predicts numbers: put a regressor into "
             "RoundedRegressor, a ranker into ThresholdedRanker, or either into OrdinalCalibrator."
         )

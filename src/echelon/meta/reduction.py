@@ -15,8 +15,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._utils.types import CostLike, EstimatorLike, LabelsLike, MatrixLike, VectorLike
-from ..base.members import clone_or, fit_weighted, inherit_input_tags
 from ..base.mixins import OrdinalClassifierMixin, ThresholdModelMixin
+from ..base.nested import clone_or, fit_weighted, inherit_input_tags
 from ..base.validation import (
     OrdinalData,
     all_or_nothing,

@@ -29,8 +29,8 @@ from .._utils.types import (
     VectorLike,
 )
 from ..base.folds import deal_folds
-from ..base.members import clone_or, fit_weighted, inherit_input_tags
 from ..base.mixins import ThresholdModelMixin
+from ..base.nested import clone_or, fit_weighted, inherit_input_tags
 from ..base.pair_explanations import PairExplanation
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from ..ordinal.arrays import require_count

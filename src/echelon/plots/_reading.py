@@ -11,13 +11,12 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.types import Matrix, Vector
-from ..base.reading import (
-    FittedModel,
-    answering_model,
+from ..base.reading import FittedModel, label_order
+from ..base.wrappers import (
+    final_estimator,
     inner_estimator,
     known_classes,
     known_inputs,
-    label_order,
     last_step,
     opened,
     output_names,
@@ -32,7 +31,7 @@ def name_of(estimator: Any, name: str | None = None) -> str:
     if name is not None:
         return name
     own = getattr(estimator, "name", None)
-    return own if isinstance(own, str) else type(answering_model(estimator)).__name__
+    return own if isinstance(own, str) else type(final_estimator(estimator)).__name__
 
 
 def classes_of(estimator: Any, y: Any = None) -> npt.NDArray[Any] | None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .._utils.frames import make_frame
 from .._utils.types import EstimatorLike, LabelsLike, Matrix, MatrixLike, Vector
-from ..base.reading import known_inputs
+from ..base.wrappers import known_inputs
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import OrdinalScale
 from . import _style as style

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.types import EstimatorLike, KeysLike, LabelsLike, MatrixLike, Vector, VectorLike
-from ..base.reading import inner_estimator, known_inputs, without_infinity
+from ..base.reading import without_infinity
+from ..base.wrappers import inner_estimator, known_inputs
 from ..metrics._labels import require_length
 from ..metrics.ranking.scorers import ranking_scores
 from ..ordinal.arrays import check_weights, read_numbers

@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from .._utils.types import Vector
-from ..base.members import fit_weighted, seed
+from ..base.nested import fit_weighted, seed
 from ..base.pair_explanations import PairTerm
 from ..solvers.ranking.rank_boost_stumps import Answers, RankStump, read_answers
 

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
 from .._utils.types import EstimatorLike, KeysLike, MatrixLike, RandomStateLike, Vector
-from ..base.members import clone_or, inherit_input_tags, seed
 from ..base.mixins import RankerMixin
+from ..base.nested import clone_or, inherit_input_tags, seed
 from ..base.pair_explanations import PairExplanation, explanation, shapley_terms
 from ..base.validation import RankingData, two_rows, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count

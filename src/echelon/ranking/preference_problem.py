@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from .._utils.types import Index, Vector
-from ..base.members import fit_weighted
+from ..base.nested import fit_weighted
 from ..base.validation import RankingData
 from ..pairs import PairSet
 from ..solvers.ranking.pair_draws import draw_pairs

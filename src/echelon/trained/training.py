@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from .._utils.types import CostLike
 from ..base.nested import fresh, knows_order
-from ..base.reading import answering_model
+from ..base.wrappers import final_estimator
 from ..meta.calibration import OrdinalCalibrator
 from ..meta.conformal import ConformalOrdinal
 from ..metrics.probability import row_ranked_probability_scores
@@ -171,7 +171,7 @@ def _tuned(
     last = fresh(model, classes=list(table.classes), cost=cost)
     if not isinstance(last, Pipeline):
         last = Pipeline([("prepare", prepare(table.schema)), ("model", last)])
-    return type(answering_model(last)).__name__, last
+    return type(final_estimator(last)).__name__, last
 
 
 def _require_labels(model: Any) -> None:
@@ -183,7 +183,7 @@ def _require_labels(model: Any) -> None:
         )
     if not is_classifier(estimator):
         raise ValueError(
-            f"model must predict labels; {type(answering_model(estimator)).__name__} predicts "
+            f"model must predict labels; {type(final_estimator(estimator)).__name__} predicts "
             "numbers: put a regressor into RoundedRegressor, and a ranker into ThresholdedRanker."
         )
 

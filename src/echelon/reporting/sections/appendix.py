@@ -44,7 +44,7 @@ def _subject(facts: Facts) -> list[tuple[str, str]]:
 
 def _settings(model: Any) -> list[tuple[str, str]]:
     """Parameters of the estimators inside, other than their defaults."""
-    from ...base.reading import last_step
+    from ...base.wrappers import last_step
 
     if model is None:
         return []

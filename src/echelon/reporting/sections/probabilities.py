@@ -30,7 +30,7 @@ def latent(facts: Facts) -> Section | None:
     trial = facts.trial
     if trial is None:
         return None
-    from ...base.reading import last_step
+    from ...base.wrappers import last_step
     from ...plots import LatentDisplay
     from ...plots._reading import latent_of
 
