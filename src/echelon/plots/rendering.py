@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from ._style import require_pyplot
+from .style import require_pyplot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -18,7 +18,7 @@ def render(
     draw: Callable[[Canvas], None],
     *,
     format: str = "svg",
-    layout: str | None = "constrained",
+    layout: Literal["constrained"] | None = "constrained",
 ) -> bytes:
     """Draw on an empty figure of some inches; the same name and drawing give the same bytes."""
     require_pyplot()

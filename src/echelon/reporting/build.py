@@ -183,7 +183,7 @@ def _trained_facts(subject: Any, leaderboard: Any, common: dict[str, Any]) -> Fa
 
 def _estimator_facts(subject: Any, leaderboard: Any, classes: Any, common: dict[str, Any]) -> Facts:
     from ..inspection.holdout import unfitted
-    from ..plots._reading import name_of
+    from ..plots.reading import name_of
 
     if getattr(subject, "_estimator_type", "") == "ranker" or _is_ranker(subject):
         raise ValueError(

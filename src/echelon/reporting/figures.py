@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from typing import Any
 
-from ..plots import _style
+from ..plots import style
 from .content import Figure, Table
 
 #: inches of a figure, few enough for its text to be read on a phone
@@ -26,12 +26,12 @@ _SETTINGS = {
     "savefig.facecolor": "none",
 }
 _INKS = {
-    _style.INK: "var(--ink)",
-    _style.FAINT: "var(--faint)",
-    _style.GRID: "var(--grid)",
-    _style.PAPER: "var(--paper)",
+    style.INK: "var(--ink)",
+    style.FAINT: "var(--faint)",
+    style.GRID: "var(--grid)",
+    style.PAPER: "var(--paper)",
     "#000000": "var(--ink)",
-    **{color: f"var(--series-{i})" for i, color in enumerate(_style.SERIES)},
+    **{color: f"var(--series-{i})" for i, color in enumerate(style.SERIES)},
 }
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _FAMILY = re.compile(r"(font(?:-family)?:[^;]*?)'[^']*'(?:, [^;,]+)*")

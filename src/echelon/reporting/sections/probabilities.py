@@ -32,7 +32,7 @@ def latent(facts: Facts) -> Section | None:
         return None
     from ...base.wrappers import last_step
     from ...plots import LatentDisplay
-    from ...plots._reading import latent_of
+    from ...plots.reading import latent_of
 
     found = latent_of(trial.model, facts.inputs(trial.rows))
     thresholds = found.thresholds

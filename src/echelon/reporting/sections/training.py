@@ -148,7 +148,7 @@ def _boosting(facts: Facts) -> Any:
     if trial.training is None:
         return None
     from ...plots import BoostingCurveDisplay
-    from ...plots._reading import opened
+    from ...plots.reading import opened
 
     inside = opened(trial.model, None, "staged_predict")
     if inside is None:
