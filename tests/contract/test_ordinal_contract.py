@@ -16,6 +16,7 @@ from support.data import ascending, ordinal_data
 from support.estimators import label, ordinal_instances
 
 from echelon import OrdinalCalibrator
+from echelon.metrics import get_scorer
 from echelon.ordinal.costs import cost_matrix, minimum_cost_codes
 from echelon.ordinal.labels import LabelOrderWarning
 from echelon.ordinal.reduction import decode
@@ -269,7 +270,9 @@ def test_cross_validation_with_an_ordered_category(estimator):
     np.testing.assert_allclose(by_words, by_codes)
     assert (by_words < 0).all()
     scoring = SCORERS[cost_of(estimator)]
-    named = cross_val_score(clone(estimator), X, y, cv=3, scoring=scoring, error_score="raise")
+    named = cross_val_score(
+        clone(estimator), X, y, cv=3, scoring=get_scorer(scoring), error_score="raise"
+    )
     np.testing.assert_allclose(named, by_words)
 
 

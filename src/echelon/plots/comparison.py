@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .._utils.choices import require_choice
 from ..metrics import NemenyiResult, Summary, nemenyi_test
-from ..metrics.measures import MEASURE_NAMES
+from ..metrics.measures import known_measures
 from . import style
 from .display import Display
 from .style import ACCENT, FAINT, INK
@@ -297,6 +297,6 @@ class LeaderboardDisplay(Display):
                 color=color,
                 markerfacecolor=color if led else style.PAPER,
             )[0]
-        measure = MEASURE_NAMES.get(self.measure, self.measure)
+        heading = next((m.heading for m in known_measures([self.measure])), self.measure)
         full = "full marks: best or not significantly different from it"
-        style.name_axes(ax, f"{measure} ± standard error\n({full})")
+        style.name_axes(ax, f"{heading} ± standard error\n({full})")
