@@ -249,7 +249,7 @@ def test_intervals_show_coverage_and_width():
     covered = np.mean((low <= truth) & (truth <= high))
     text = Reader(page.html).text
     assert f"{100 * covered:.1f} % of the true labels lie in their interval" in text
-    assert "80 % were promised" in text
+    assert "nominal: 80 %" in text
     assert f"{np.mean(high - low + 1):.2f} labels" in text
 
 

@@ -91,7 +91,7 @@ class BoostingCurveDisplay(Display):
         Returns
         -------
         display : BoostingCurveDisplay
-            Errors are mean costs, or shares of the pairs in wrong order or level. There is a bound
+            Errors are mean costs, or shares of the pairs in wrong order or tied. There is a bound
             where the model has one for all rows: theorem 6 of [LL09] for ``AdaBoostOR``, the loss
             of ``ORBoost`` with ``variant="all"``, theorem 10.3 of [MRT18] for ``RankBoost``; not
             after early stopping, when it speaks of a part of the rows.
@@ -199,9 +199,9 @@ class _LabelCurves:
 
 
 class _RankerCurves:
-    """Shares of the pairs that a ranking ensemble has in wrong order or level."""
+    """Shares of the pairs that a ranking ensemble has in wrong order or tied."""
 
-    measure = "pairs in wrong order or level"
+    measure = "pairs in wrong order or tied"
 
     def __init__(self, model: Any) -> None:
         self.model = model

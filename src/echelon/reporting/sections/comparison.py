@@ -20,7 +20,7 @@ from ..content import (
     number,
 )
 from ..facts import Facts
-from ..figures import draw
+from ..pictures import draw
 
 
 def verdict(board: Any) -> str:
@@ -117,7 +117,7 @@ def critical_difference(facts: Facts) -> Section | None:
         "figure-critical-difference",
         "Average ranks and the critical difference",
         f"{ranks[0][1]} has the best average rank, {number(ranks[0][0], 2)}; "
-        f"{count(groups, 'bar')} join models that do not differ.",
+        f"models under one of {count(groups, 'bar')} do not differ significantly.",
         lambda ax: display.plot(ax=ax),
         size=display.size,
         numbers=numbers,
@@ -177,8 +177,8 @@ def _figure(row: Any, measure: str, low: float, high: float) -> Cell:
         return Cell("–")
     error = 0.0 if math.isnan(found.se) else found.se
     ends = (found.mean - error, found.mean, found.mean + error)
-    span = tuple((x - low) / (high - low) if high > low else 0.5 for x in ends)
-    return Cell(_with_error(found, measure), key=found.mean, span=span)
+    first, middle, last = ((x - low) / (high - low) if high > low else 0.5 for x in ends)
+    return Cell(_with_error(found, measure), key=found.mean, span=(first, middle, last))
 
 
 def _with_error(found: Any, measure: str) -> str:

@@ -15,7 +15,7 @@ from .content import Figure, Table
 #: inches of a figure, few enough for its text to be read on a phone
 WIDTH = 4.3
 
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "echelon",
     "font.family": "sans-serif",
