@@ -105,5 +105,7 @@ def test_missing_splits_say_where_to_put_them(tmp_path):
 def test_bad_split_names_are_told(tmp_path):
     with pytest.raises(ValueError, match="collection must be 'gpor' or 'orca'; found 'uci'"):
         fetch_splits("uci", "car")
-    with pytest.raises(ValueError, match=r"name in the collection 'orca' must be .*; found 'abalone'"):
+    with pytest.raises(
+        ValueError, match=r"name in the collection 'orca' must be .*; found 'abalone'"
+    ):
         fetch_splits("orca", "abalone")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from .._utils.choices import require_choice
-from .._utils.types import ClassesLike, Index, LabelsLike, Vector, VectorLike
+from .._utils.types import ClassesLike, Index, LabelsLike, MatrixLike, Vector, VectorLike
 from ..metrics._labels import read_probabilities
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import read_scale
@@ -73,7 +73,7 @@ class CumulativeCalibrationDisplay(RowsDisplay):
     def from_predictions(
         cls,
         y_true: LabelsLike,
-        proba: Any,
+        proba: MatrixLike,
         *,
         classes: ClassesLike | None = None,
         sample_weight: VectorLike | None = None,

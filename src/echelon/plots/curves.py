@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
+    from ..inspection import LearningCurve
+
 
 class BoostingCurveDisplay(Display):
     """Training error, its bound and the error on other rows after every round.
@@ -46,9 +48,9 @@ class BoostingCurveDisplay(Display):
 
     def __init__(
         self,
-        training: Any,
-        bound: Any = None,
-        held_out: Any = None,
+        training: VectorLike,
+        bound: VectorLike | None = None,
+        held_out: VectorLike | None = None,
         *,
         measure: str = "mean cost",
         name: str | None = None,
@@ -245,7 +247,9 @@ class LearningCurveDisplay(Display):
     line_ : dict from {"training", "held out"} to matplotlib line
     """
 
-    def __init__(self, curve: Any, *, measure: str = "mean cost", name: str | None = None) -> None:
+    def __init__(
+        self, curve: LearningCurve, *, measure: str = "mean cost", name: str | None = None
+    ) -> None:
         self.curve = curve
         self.measure, self.name = measure, name
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -58,13 +59,13 @@ class DecisionBoundaryDisplay(Picture):
 
     def __init__(
         self,
-        xx0: Any,
-        xx1: Any,
-        codes: Any,
+        xx0: Matrix,
+        xx1: Matrix,
+        codes: npt.ArrayLike,
         classes: ClassesLike,
         *,
-        margins: Any = None,
-        input_names: Any = ("x₁", "x₂"),
+        margins: npt.ArrayLike | None = None,
+        input_names: Sequence[str] = ("x₁", "x₂"),
         name: str | None = None,
     ) -> None:
         self.xx0, self.xx1 = xx0, xx1

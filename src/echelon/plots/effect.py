@@ -14,6 +14,8 @@ from .display import Display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ..inspection import Effect
+
 #: share of the height that the histogram of the input takes at the bottom
 _STRIP = 0.1
 
@@ -38,7 +40,7 @@ class EffectDisplay(Display):
         One for the expected rank, or one per threshold.
     """
 
-    def __init__(self, effect: Any, *, classes: ClassesLike | None = None) -> None:
+    def __init__(self, effect: Effect, *, classes: ClassesLike | None = None) -> None:
         self.effect = effect
         known = getattr(effect, "classes", None) if classes is None else classes
         self.classes = None if known is None else list(known)

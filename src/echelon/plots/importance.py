@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._utils.types import EstimatorLike
+from .._utils.types import EstimatorLike, VectorLike
 from ..gaussian_process.contraction import relevance
 from ..ordinal.arrays import require_count
 from . import style
@@ -16,6 +16,8 @@ from .reading import feature_names, model_with, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..inspection import Importance
 
 #: ratio of relevances beyond which the axis counts powers of ten
 _RANGE = 50.0
@@ -47,7 +49,7 @@ class RelevanceDisplay(Display):
 
     def __init__(
         self,
-        relevances: Any,
+        relevances: VectorLike,
         features: Sequence[str],
         *,
         evidence: float | None = None,
@@ -179,7 +181,9 @@ class ImportanceDisplay(Display):
     bars_ : matplotlib bar container
     """
 
-    def __init__(self, importance: Any, *, measure: str = "mean cost", most: int = 15) -> None:
+    def __init__(
+        self, importance: Importance, *, measure: str = "mean cost", most: int = 15
+    ) -> None:
         require_count("most", most)
         self.importance = importance
         self.measure, self.most = measure, most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from .._utils.types import (
 from ..base.reading import without_infinity
 from ..base.wrappers import inner_estimator, known_inputs
 from ..metrics._labels import require_length
-from ..metrics.scorers import ranking_scores
+from ..metrics._responses import ranking_scores
 from ..ordinal.arrays import check_weights, read_numbers
 from ..ordinal.labels import read_scale
 from ..ordinal.reduction import side_matrix
@@ -61,7 +61,12 @@ class MarginDistributionDisplay(Display):
     """
 
     def __init__(
-        self, margins: Any, weights: Any = None, *, of: str = "rows", name: str | None = None
+        self,
+        margins: VectorLike,
+        weights: VectorLike | None = None,
+        *,
+        of: str = "rows",
+        name: str | None = None,
     ) -> None:
         values = read_numbers(margins, "margins").ravel()
         if np.isnan(values).any():
@@ -143,7 +148,7 @@ class MarginDistributionDisplay(Display):
     def from_predictions(
         cls,
         y_true: LabelsLike,
-        margins: Any,
+        margins: MatrixLike,
         *,
         classes: ClassesLike | None = None,
         sample_weight: VectorLike | None = None,

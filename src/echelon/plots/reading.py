@@ -21,7 +21,7 @@ from ..base.wrappers import (
     opened,
     output_names,
 )
-from ..metrics.scorers import ranking_scores
+from ..metrics._responses import ranking_scores
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .style import require_pyplot
 
@@ -19,6 +19,7 @@ def render(
     *,
     format: str = "svg",
     layout: Literal["constrained"] | None = "constrained",
+    settings: Mapping[Any, Any] | None = None,
 ) -> bytes:
     """Draw on an empty figure of some inches; the same name and drawing give the same bytes."""
     require_pyplot()
@@ -26,7 +27,8 @@ def render(
     from matplotlib.figure import Figure as Canvas
 
     content = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+    fixed: Any = {"svg.hashsalt": name, "svg.fonttype": "none"}
+    with matplotlib.rc_context({**fixed, **(settings or {})}):
         canvas = Canvas(figsize=size, layout=layout)
         draw(canvas)
         if format == "svg":

@@ -27,7 +27,52 @@ if TYPE_CHECKING:
 _MOST_NAMES = 10
 
 
-class ROCDisplay(RowsDisplay):
+class _ScoresDisplay(RowsDisplay):
+    """A display of labels and scores."""
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: LabelsLike,
+        scores: npt.ArrayLike,
+        *,
+        classes: ClassesLike | None = None,
+        sample_weight: VectorLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw scores that are known.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n,)
+            True labels.
+        scores : array-like of shape (n,) or, for `ROCDisplay`, (n, K−1)
+            One score per row, or one for each threshold, such as margins or P(y > k).
+        classes : sequence, optional
+            The labels from lowest to highest; by default read from `y_true`.
+        sample_weight : array-like of shape (n,), optional
+        name : str, optional
+            A title.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        display : object
+        """
+        return cls._of(y_true, scores, classes, sample_weight, name).plot(ax=ax)
+
+    @classmethod
+    def _of(cls, y_true: Any, scores: Any, classes: Any, weight: Any, name: str | None) -> Self:
+        raise NotImplementedError
+
+
+def _require_curves(curves: Mapping[Any, RocCurve]) -> None:
+    if not curves:
+        raise ValueError("y_true must hold at least two different labels; found one.")
+
+
+class ROCDisplay(_ScoresDisplay):
     """ROC curves of the questions whether a label lies above each threshold.
 
     `from_estimator` judges an ordinal classifier at each threshold by its margin there, or by
@@ -73,39 +118,11 @@ class ROCDisplay(RowsDisplay):
         return {"scores": threshold_scores(estimator, X, classes)}
 
     @classmethod
-    def from_predictions(
-        cls,
-        y_true: LabelsLike,
-        scores: npt.ArrayLike,
-        *,
-        classes: ClassesLike | None = None,
-        sample_weight: VectorLike | None = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Draw scores that are known.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,)
-            True labels.
-        scores : array-like of shape (n,) or (n, K−1)
-            One score for all thresholds, or one for each, such as margins or P(y > k).
-        classes : sequence, optional
-            The labels from lowest to highest; by default read from `y_true`.
-        sample_weight : array-like of shape (n,), optional
-        name : str, optional
-            A title.
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        display : ROCDisplay
-        """
+    def _of(cls, y_true: Any, scores: Any, classes: Any, weight: Any, name: str | None) -> Self:
         scale, codes = read_scale(y_true, classes, name="y_true")
         values, levels = read_numbers(scores, "scores"), scale.classes.tolist()
         require_length(len(values), len(codes), "scores")
-        weights = check_weights(sample_weight, len(codes))
+        weights = check_weights(weight, len(codes))
         if values.ndim == 1:
             values = np.broadcast_to(values[:, None], (len(values), len(levels) - 1))
         if values.shape[1] != len(levels) - 1:
@@ -120,9 +137,8 @@ class ROCDisplay(RowsDisplay):
                 parts = above.astype(int), values[:, k]
                 curves[f"> {label}"] = roc_curve(*parts, sample_weight=weights)
                 areas[f"> {label}"] = auc_score(*parts, sample_weight=weights)
-        if not curves:
-            raise ValueError("y_true must hold at least two different labels; found one.")
-        return cls(curves, areas, name=name).plot(ax=ax)
+        _require_curves(curves)
+        return cls(curves, areas, name=name)
 
     def _size(self) -> tuple[float, float]:
         return 4.3, 4.2
@@ -167,7 +183,7 @@ class ROCDisplay(RowsDisplay):
 _MOST_CURVES, _MOST_NUMBERS = 7, 12
 
 
-class PairwiseROCDisplay(RowsDisplay):
+class PairwiseROCDisplay(_ScoresDisplay):
     """How well one score separates every two classes: a ROC curve and its area for each pair.
 
     The score of `from_estimator` is the latent one, the mean margin, the expected rank or a
@@ -193,11 +209,17 @@ class PairwiseROCDisplay(RowsDisplay):
     cells_ : dict from (int, int) to matplotlib patch
     line_ : dict from (int, int) to matplotlib line
         Empty for many classes.
+
+    Examples
+    --------
+    >>> display = PairwiseROCDisplay.from_predictions([1, 1, 2, 3], [0.1, 0.5, 0.4, 0.9])
+    >>> display.areas[0]
+    array([nan, 0.5, 1. ])
     """
 
     def __init__(
         self,
-        areas: Any,
+        areas: npt.ArrayLike,
         curves: Mapping[tuple[int, int], RocCurve],
         classes: ClassesLike,
         *,
@@ -214,42 +236,9 @@ class PairwiseROCDisplay(RowsDisplay):
         return {"scores": latent_of(estimator, X, classes).scores}
 
     @classmethod
-    def from_predictions(
-        cls,
-        y_true: LabelsLike,
-        scores: npt.ArrayLike,
-        *,
-        classes: ClassesLike | None = None,
-        sample_weight: VectorLike | None = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Draw scores that are known.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n,)
-            True labels.
-        scores : array-like of shape (n,)
-        classes : sequence, optional
-            The labels from lowest to highest; by default read from `y_true`.
-        sample_weight : array-like of shape (n,), optional
-        name : str, optional
-            A title.
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        display : PairwiseROCDisplay
-
-        Examples
-        --------
-        >>> display = PairwiseROCDisplay.from_predictions([1, 1, 2, 3], [0.1, 0.5, 0.4, 0.9])
-        >>> display.areas[0]
-        array([nan, 0.5, 1. ])
-        """
+    def _of(cls, y_true: Any, scores: Any, classes: Any, weight: Any, name: str | None) -> Self:
         levels = read_scale(y_true, classes, name="y_true")[0].classes.tolist()
-        codes, values, weights = read_scores(y_true, scores, levels, sample_weight)
+        codes, values, weights = read_scores(y_true, scores, levels, weight)
         areas, curves = np.full((len(levels), len(levels)), np.nan), {}
         for i, j in combinations(range(len(levels)), 2):
             rows = (codes == i) | (codes == j)
@@ -257,10 +246,9 @@ class PairwiseROCDisplay(RowsDisplay):
                 parts = codes[rows], values[rows]
                 curves[i, j] = roc_curve(*parts, sample_weight=weights[rows])
                 areas[i, j] = auc_score(*parts, sample_weight=weights[rows])
-        if not curves:
-            raise ValueError("y_true must hold at least two different labels; found one.")
+        _require_curves(curves)
         mean = multipartite_auc(codes, values, sample_weight=weights)
-        return cls(areas, curves, levels, mean=mean, name=name).plot(ax=ax)
+        return cls(areas, curves, levels, mean=mean, name=name)
 
     def _size(self) -> tuple[float, float]:
         side = min(max(0.75 * (len(self.classes) - 1), 2.4), 4.4)

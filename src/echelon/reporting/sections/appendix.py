@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base.wrappers import last_step
 from ..content import Pairs, Section, Sentences, count
 from ..facts import MOST_ROWS, Facts
 
@@ -52,8 +53,6 @@ def _described(facts: Facts) -> Any:
 
 def _settings(model: Any) -> list[tuple[str, str]]:
     """Parameters of the estimators inside, other than their defaults."""
-    from ...base.wrappers import last_step
-
     if model is None:
         return []
     before, last = last_step(model)

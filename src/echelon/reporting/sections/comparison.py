@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...metrics.measures import MEASURES
+from ...plots import CriticalDifferenceDisplay
 from ..content import (
     Cell,
     Column,
@@ -98,8 +99,6 @@ def critical_difference(facts: Facts) -> Section | None:
     if len(names) < 3 or len(figures) < 2:
         return None
     result = board.nemenyi()
-    from ...plots import CriticalDifferenceDisplay
-
     display = CriticalDifferenceDisplay(result)
     ranks = sorted(zip(result.average_ranks.tolist(), result.names, strict=True))
     numbers = Table(
@@ -118,7 +117,7 @@ def critical_difference(facts: Facts) -> Section | None:
         "Average ranks and the critical difference",
         f"{ranks[0][1]} has the best average rank, {number(ranks[0][0], 2)}; "
         f"models under one of {count(groups, 'bar')} do not differ significantly.",
-        lambda ax: display.plot(ax=ax),
+        display,
         size=display.size,
         numbers=numbers,
         wide=True,

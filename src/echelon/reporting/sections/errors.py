@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...plots import OrdinalConfusionDisplay
 from ..content import (
     Cell,
     Column,
@@ -42,8 +43,6 @@ def confusion(study: Study) -> Section | None:
 
 def _picture(study: Study, counts: Any) -> Any:
     """A picture, for more classes than a table can hold; its numbers are pairs that occur."""
-    from ...plots import OrdinalConfusionDisplay
-
     labels = np.asarray(study.rows.labels, dtype=object)
     rows = [
         [Cell(study.rows.labels[i]), Cell(study.rows.labels[j]), Cell(f"{counts[i, j]:,}")]

@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...inspection import explain_rows, feature_effects
+from ...inspection.columns import read_feature
+from ...inspection.raw_rules import raw_rules
+from ...inspection.table import Table as Inputs
 from ...inspection.words import shown_value
+from ...plots import EffectDisplay, ImportanceDisplay
 from ...rules.text import by_importance
 from ..content import (
     Cell,
@@ -37,8 +42,6 @@ _SLIGHT = 0.02
 
 def importance(study: Study) -> Section | None:
     """Rise of the mean cost when a column is shuffled."""
-    from ...plots import ImportanceDisplay
-
     found = study.importance
     order = found.order
     display = ImportanceDisplay(found, most=_MOST_INPUTS)
@@ -61,7 +64,7 @@ def importance(study: Study) -> Section | None:
         "figure-importance",
         "Rise of the mean cost when a column is shuffled",
         f"{found.features[order[0]]} comes first.",
-        lambda ax: display.plot(ax=ax),
+        display,
         size=(WIDTH, display.size[1]),
         numbers=table,
     )
@@ -79,8 +82,6 @@ def importance(study: Study) -> Section | None:
 
 def effects(study: Study) -> Section | None:
     """Partial dependence on the most important columns."""
-    from ...inspection import feature_effects
-
     wanted = [int(j) for j in study.importance.order[:_MOST_EFFECTS]]
     rows = study.settings.sample(np.arange(len(study.rows)), MOST_ROWS)
     found = feature_effects(
@@ -107,9 +108,6 @@ def effects(study: Study) -> Section | None:
 
 def _varying(study: Study, wanted: list[int], rows: Any) -> list[int]:
     """Those of the columns that have more than one value among the rows."""
-    from ...inspection.columns import read_feature
-    from ...inspection.table import Table as Inputs
-
     table = Inputs(study.rows.inputs(rows), study.rows.kinds)
     names = table.names
     read = {j: read_feature(names[j], table.column(j), table.kinds.get(names[j])) for j in wanted}
@@ -121,8 +119,6 @@ def _unit(effect: Any) -> str:
 
 
 def _effect(place: int, effect: Any) -> Any:
-    from ...plots import EffectDisplay
-
     words = [_shown(value) for value in effect.values]
     display = EffectDisplay(replace(effect, values=words) if effect.kind == "category" else effect)
     rows = [
@@ -135,7 +131,7 @@ def _effect(place: int, effect: Any) -> Any:
         effect.feature,
         f"{title} from {number(float(min(effect.expected_rank)), 2)} to "
         f"{number(float(max(effect.expected_rank)), 2)} as {effect.feature} changes.",
-        lambda ax: display.plot(ax=ax),
+        display,
         size=(WIDTH, 2.4),
         numbers=Table(
             f"{title} by {effect.feature}",
@@ -147,8 +143,6 @@ def _effect(place: int, effect: Any) -> Any:
 
 def rules(study: Study) -> Section | None:
     """The most important rules in sentences."""
-    from ...inspection.raw_rules import raw_rules
-
     table = study.response.table(study.rows.X)
     words = raw_rules(study.model, list(study.response.classes), table)
     if words is None or not words.last.rules_:
@@ -176,8 +170,6 @@ def rows(study: Study) -> Section | None:
     chosen = [*wrong, *typical]
     if not chosen:
         return None
-    from ...inspection import explain_rows
-
     found = explain_rows(
         study.trial.model,
         study.rows.inputs(np.asarray(chosen)),

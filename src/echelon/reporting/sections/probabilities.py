@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..._utils.types import Matrix
+from ...base.wrappers import last_step
 from ...metrics import ordinal_log_loss, ranked_probability_score
+from ...plots import CumulativeCalibrationDisplay, LatentDisplay
+from ...plots.reading import latent_of
 from ..content import (
     Cell,
     Column,
+    Figure,
     Figures,
     Section,
     Table,
@@ -29,10 +32,6 @@ from ..pictures import WIDTH, draw
 def latent(study: Study) -> Section | None:
     """Densities of the score by class, with thresholds."""
     trial = study.trial
-    from ...base.wrappers import last_step
-    from ...plots import LatentDisplay
-    from ...plots.reading import latent_of
-
     found = latent_of(trial.model, study.rows.inputs(trial.rows))
     thresholds = found.thresholds
     if thresholds is None and hasattr(trial.model, "predict_latent"):
@@ -46,7 +45,7 @@ def latent(study: Study) -> Section | None:
         "Score of the rows by true class",
         "A density of the score for each class, the lowest class at the bottom"
         + (", with dashed lines at the thresholds." if thresholds is not None else "."),
-        lambda ax: display.plot(ax=ax),
+        display,
         size=(WIDTH, display.size[1]),
         numbers=_score_table(study.rows.labels, codes, found.scores, thresholds),
     )
@@ -99,48 +98,39 @@ def calibration(study: Study) -> Section | None:
     if np.isfinite(skill):
         compared = f"{percent(abs(skill))} {'lower' if skill >= 0 else 'higher'}"
         lead += f" The ranked probability score is {compared} than that of class shares alone."
-    figures = [_curves(study, by) for by in ("threshold", "class")]
+    figures = [_curves(study, p, by) for by in ("threshold", "class")]
     return Section(
         "calibration", "Calibration", lead, [tiles, Figures(figures), _class_table(study, p)]
     )
 
 
-def _curves(study: Study, by: str) -> Any:
-    from ...plots import CumulativeCalibrationDisplay
-
-    found: dict[str, Any] = {}
-
-    def plot(ax: Any) -> None:
-        found["display"] = CumulativeCalibrationDisplay.from_predictions(
-            np.asarray(names, dtype=object)[study.rows.codes],
-            study.held_out.probabilities,
-            classes=names,
-            by=by,
-            ax=ax,
-        )
-
+def _curves(study: Study, p: Matrix, by: str) -> Figure:
     names = study.rows.labels
     event = "lying above each class" if by == "threshold" else "being of each class"
-    figure = draw(
+    return draw(
         f"figure-calibration-{by}",
         f"Probability of {event}",
         f"Observed share against predicted probability of {event}; the diagonal is perfect.",
-        plot,
+        lambda ax: CumulativeCalibrationDisplay.from_predictions(
+            np.asarray(names, dtype=object)[study.rows.codes], p, classes=names, by=by, ax=ax
+        ),
         size=(WIDTH, 3.4),
+        numbers=_bin_table,
     )
-    curves = found["display"].curves
+
+
+def _bin_table(display: CumulativeCalibrationDisplay) -> Table:
     rows = [
         [
             Cell(name),
             *(figure_cell(x) for x in (bins.predicted[i], bins.observed[i])),
             Cell(f"{bins.counts[i]:,.0f}"),
         ]
-        for name, bins in curves.items()
+        for name, bins in display.curves.items()
         for i in range(len(bins.predicted))
     ]
     columns = [Column("Event", number=False), *map(Column, ("Predicted", "Observed", "Rows"))]
-    numbers = Table("Mean predicted probability and observed share by bin", columns, rows)
-    return replace(figure, numbers=numbers)
+    return Table("Mean predicted probability and observed share by bin", columns, rows)
 
 
 def _class_table(study: Study, p: Matrix) -> Table:

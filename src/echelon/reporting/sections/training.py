@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ...base.wrappers import opened
+from ...inspection import learning_curve
 from ...ordinal.reduction import side_matrix
+from ...plots import BoostingCurveDisplay, LearningCurveDisplay, MarginDistributionDisplay
 from ..content import (
     Cell,
     Column,
@@ -20,7 +22,7 @@ from ..content import (
     percent,
 )
 from ..facts import Study
-from ..pictures import WIDTH, draw
+from ..pictures import draw
 
 #: most rows and folds of the learning curve, which fits many models
 _MOST_ROWS, _FOLDS, _SIZES = 1500, 3, (0.1, 0.25, 0.5, 1.0)
@@ -37,9 +39,6 @@ def learning(study: Study) -> Section | None:
             f"A fit takes {number(study.trial.seconds, 1)} s, and the curve needs "
             f"{_FOLDS * len(_SIZES)} of them; ask for the section by name to have it."
         )
-    from ...inspection import learning_curve
-    from ...plots import LearningCurveDisplay
-
     rows = study.settings.sample(np.arange(len(study.rows)), _MOST_ROWS)
     found = learning_curve(
         study.model,
@@ -64,7 +63,7 @@ def learning(study: Study) -> Section | None:
         f"The held-out cost goes from {number(float(found.test_mean[0]))} with "
         f"{found.sizes[0]:,} rows to {number(float(found.test_mean[-1]))} with "
         f"{found.sizes[-1]:,}.",
-        lambda ax: display.plot(ax=ax),
+        display,
         numbers=Table(
             "Mean cost by number of training rows", [Column("Rows"), *map(Column, titles)], table
         ),
@@ -115,8 +114,6 @@ def _margins(study: Study) -> Any:
     K = len(study.rows.labels)
     if margins.shape[1] != K - 1 or not np.isfinite(margins).all():
         return None
-    from ...plots import MarginDistributionDisplay
-
     spread = float(margins.mean(axis=1).std()) or 1.0
     codes = study.rows.codes[rows]
     least = (side_matrix(codes, K) * margins / spread).min(axis=1)
@@ -131,8 +128,7 @@ def _margins(study: Study) -> Any:
         "Least margin of each row",
         f"{wrong} of rows have a margin of at most zero: they are not on the right side of every "
         "threshold.",
-        lambda ax: display.plot(ax=ax),
-        size=(WIDTH, 2.8),
+        display,
         numbers=Table(
             "Margins in units of the spread of scores",
             [Column("Share of rows", number=False), Column("Margin at most")],
@@ -147,21 +143,17 @@ def _boosting(study: Study) -> Any:
     training = trial.training
     if training is None:
         return None
-    from ...base.wrappers import opened
-    from ...plots import BoostingCurveDisplay
-
     inside = opened(trial.model, None, "staged_predict")
     if inside is None:
         return None
     same = np.array_equal(np.asarray(inside[0].classes_), np.asarray(study.rows.classes))
-    found: dict[str, Any] = {}
 
     def labels(rows: Any) -> Any:
         # Models inside others may know ranks instead of labels.
         return study.rows.targets(rows) if same else study.rows.codes[rows]
 
-    def plot(ax: Any) -> None:
-        found["display"] = BoostingCurveDisplay.from_estimator(
+    def plot(ax: Any) -> BoostingCurveDisplay:
+        display = BoostingCurveDisplay.from_estimator(
             trial.model,
             study.rows.inputs(training),
             labels(training),
@@ -169,21 +161,21 @@ def _boosting(study: Study) -> Any:
             ax=ax,
         )
         ax.set_title("", loc="left")
+        return display
 
-    figure = draw(
+    return draw(
         "figure-boosting",
         "Mean cost by round",
         "Mean cost on training and held-out rows after each round, and the bound if there is one.",
         plot,
-        size=(WIDTH, 2.8),
+        numbers=_round_table,
     )
-    return replace(figure, numbers=_round_table(found["display"]))
 
 
-def _round_table(display: Any) -> Table:
+def _round_table(display: BoostingCurveDisplay) -> Table:
     """Errors after some of the rounds."""
-    curves = {"Training": display.training, "Held out": display.held_out, "Bound": display.bound}
-    curves = {title: curve for title, curve in curves.items() if curve is not None}
+    parts = {"Training": display.training, "Held out": display.held_out, "Bound": display.bound}
+    curves = {title: curve for title, curve in parts.items() if curve is not None}
     last = len(display.training)
     shown = np.unique(np.geomspace(1, last, 12).round().astype(int))
     rows = [
