@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
+
+from echelon._utils.versions import package_version
 
 PACKAGES = (
     "echelon",
@@ -31,14 +32,6 @@ def environment() -> dict[str, Any]:
         "packages": {name: package_version(name) for name in PACKAGES},
         "thread_pools": thread_pools(),
     }
-
-
-def package_version(name: str) -> str | None:
-    """Version of an installed package; None where it is absent or runs from its source."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def thread_pools() -> list[dict[str, Any]]:

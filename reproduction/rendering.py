@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from echelon.metrics.comparison import Summary
+from echelon.metrics.significance import Summary
 
 from .markdown import markdown_table
 from .measures import MEASURES

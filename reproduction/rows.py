@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from echelon.metrics.comparison import Summary
+from echelon.metrics.significance import Summary
 
 from .measures import MEASURES
 from .models import get_model, list_models

@@ -6,12 +6,13 @@ import platform
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import sklearn
 from joblib import Parallel, delayed
 from sklearn.base import clone
+
+from echelon._utils.versions import package_version
 
 from .errors import ReproductionError
 from .measures import measure_all
@@ -225,8 +226,5 @@ def versions() -> dict[str, str]:
     """Versions of what computes a cell."""
     found = {"Python": platform.python_version(), "scikit-learn": sklearn.__version__}
     for name in ("echelon", "numpy", "scipy"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
+        found[name] = package_version(name) or "not installed"
     return found

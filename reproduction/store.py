@@ -1,18 +1,14 @@
-"""Finished cells, one JSON object per line, only ever appended.
-
-A cell is done when its line ends in a newline. A line that a killed process left unfinished at
-the end of the file is dropped when the file is opened for writing again.
-"""
+"""Finished cells, one JSON object per line, only ever appended."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from echelon._utils.append_log import AppendLog
 from echelon._utils.files import cache_folder
 
 from .errors import ReproductionError
@@ -73,9 +69,9 @@ class ResultStore:
     """
 
     def __init__(self, folder: Path | str, table: str) -> None:
-        self.path = Path(folder) / f"{table}.jsonl"
+        self._log = AppendLog(Path(folder) / f"{table}.jsonl")
+        self.path = self._log.path
         self._cells = {cell.key: cell for cell in self._read()}
-        self._tail_checked = False
 
     def __contains__(self, key: CellKey) -> bool:
         return key in self._cells
@@ -88,21 +84,11 @@ class ResultStore:
 
     def append(self, cell: Cell) -> None:
         """Keep a finished cell, on disk before this returns."""
-        line = json.dumps(asdict(cell), default=_to_python, sort_keys=True, allow_nan=False) + "\n"
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        if not self._tail_checked:
-            self._drop_unfinished_line()
-        # One write to a file opened for appending: lines of two processes do not mix.
-        with open(self.path, "ab", buffering=0) as file:
-            file.write(line.encode())
-            os.fsync(file.fileno())
+        self._log.append(asdict(cell), sort_keys=True, allow_nan=False)
         self._cells[cell.key] = cell
 
     def _read(self) -> Iterator[Cell]:
-        if not self.path.exists():
-            return
-        *lines, _unfinished = self.path.read_bytes().split(b"\n")
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(self._log.lines(), start=1):
             try:
                 content = json.loads(line)
                 yield Cell(**{**content, "key": CellKey(**content["key"])})
@@ -111,13 +97,6 @@ class ResultStore:
                     f"Line {number} of {self.path} is not a result; remove that line, or choose "
                     "another folder with --out."
                 ) from error
-
-    def _drop_unfinished_line(self) -> None:
-        if self.path.exists():
-            content = self.path.read_bytes()
-            if not content.endswith(b"\n"):
-                os.truncate(self.path, content.rfind(b"\n") + 1)
-        self._tail_checked = True
 
 
 def gather(table: Table, folder: Path | str) -> list[Cell]:
@@ -129,10 +108,3 @@ def gather(table: Table, folder: Path | str) -> list[Cell]:
 def default_folder() -> Path:
     """Where results are kept unless a folder is given: the user's cache."""
     return cache_folder() / "reproduction"
-
-
-def _to_python(value: Any) -> Any:
-    """NumPy scalars as Python's own; parameters that JSON cannot hold are an error."""
-    if hasattr(value, "item"):
-        return value.item()
-    raise TypeError(f"A tuned parameter of type {type(value).__name__} cannot be kept as JSON.")

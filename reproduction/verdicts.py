@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from echelon.metrics.comparison import Summary, corrected_resampled_t_test, two_sided_p
+from echelon.metrics.significance import Summary, corrected_resampled_t_test, two_sided_p
 
 from .published import Figure, Tolerance
 

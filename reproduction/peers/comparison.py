@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from echelon._utils.types import Array
-from echelon.metrics.comparison import Summary, two_sided_p
+from echelon.metrics.significance import Summary, two_sided_p
 
 from ..verdicts import LEVEL, p_text
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from echelon._utils.types import Array
 from echelon.gaussian_process.imputation import LowRankImputer
-from echelon.metrics.comparison import Summary
+from echelon.metrics.significance import Summary
 
 from ..protocol import Split
 from ..ratings import RatingProblem, rating_problem, read_ratings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from echelon.metrics.comparison import Summary
+from echelon.metrics.significance import Summary
 
 from ..errors import ReproductionError
 from ..peers import COMPARISONS, PeerComparison

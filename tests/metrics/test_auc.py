@@ -16,8 +16,8 @@ from echelon.metrics.ranking.auc_intervals import (
     auc_deviation_probability,
     compare_auc,
 )
-from echelon.metrics.ranking.compare import per_query
 from echelon.metrics.ranking.misranking import misranking_loss
+from echelon.metrics.ranking.significance import per_query
 
 TIES = {"half": 0.5, "error": 0.0, "correct": 1.0}
 

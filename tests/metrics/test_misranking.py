@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from echelon.metrics.ranking.compare import per_query
 from echelon.metrics.ranking.misranking import (
     kendall_tau_by_query,
     misranking_loss,
     stated_misranking_loss,
 )
+from echelon.metrics.ranking.significance import per_query
 
 TIES = {"half": 0.5, "error": 1.0, "correct": 0.0}
 

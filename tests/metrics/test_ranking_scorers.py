@@ -33,7 +33,7 @@ from echelon.metrics.scorers import (
     make_ranking_scorer,
     ranking_scorer_names,
 )
-from echelon.model_selection.query_splits import QueryKFold, QueryShuffleSplit
+from echelon.model_selection.splitters import QueryKFold, QueryShuffleSplit
 from echelon.ranking.linear_rank_svm import LinearRankSVM
 
 needs_routers = pytest.mark.skipif(

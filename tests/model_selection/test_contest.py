@@ -27,9 +27,9 @@ from echelon.model_selection import (
     tune,
     workers,
 )
-from echelon.model_selection.contest import make_arena
-from echelon.model_selection.schedule import Schedule, Unit
-from echelon.model_selection.units import Arena, Entrant, TooSlowError, play, time_limit
+from echelon.model_selection.contest import make_experiment
+from echelon.model_selection.experiment import Entry, Experiment, TooSlowError, run_fold, time_limit
+from echelon.model_selection.schedule import FoldTask, Schedule
 from echelon.tables import labelled_table
 
 ODDS = Candidate("odds", ProportionalOdds(alpha=1.0))
@@ -108,11 +108,11 @@ def test_arrays_and_frames_of_any_library():
 def count_plays(monkeypatch):
     played = []
 
-    def counting(arena, unit, *clock):
-        played.append((unit.model, unit.fold))
-        return play(arena, unit, *clock)
+    def counting(experiment, task, *clock):
+        played.append((task.model, task.fold))
+        return run_fold(experiment, task, *clock)
 
-    monkeypatch.setattr(workers, "play", counting)
+    monkeypatch.setattr(workers, "run_fold", counting)
     return played
 
 
@@ -131,7 +131,7 @@ def test_an_interruption_keeps_what_is_done_and_a_second_run_does_the_rest(
         "candidates": roster(ODDS, RIDGE, SEARCHED),
         "folds": 3,
         "repeats": 1,
-        "store": tmp_path / "cache" / "units.jsonl",
+        "store": tmp_path / "cache" / "tasks.jsonl",
     }
     part = run_contest(table, on_progress=interrupt_after(4), **options)
     assert part.interrupted
@@ -153,7 +153,7 @@ def test_an_interruption_keeps_what_is_done_and_a_second_run_does_the_rest(
 def test_a_store_of_something_else_is_not_used(monkeypatch, tmp_path, change):
     X, y = ordinal_data()
     options = {"candidates": roster(RIDGE), "folds": 2, "repeats": 1}
-    options["store"] = tmp_path / "units.jsonl"
+    options["store"] = tmp_path / "tasks.jsonl"
     run_contest(X, y, **options)
     if change == "labels":
         y = np.roll(y, 1)
@@ -172,7 +172,7 @@ def test_a_store_of_something_else_is_not_used(monkeypatch, tmp_path, change):
 
 def test_a_torn_last_line_is_dropped(monkeypatch, tmp_path):
     X, y = ordinal_data()
-    store = tmp_path / "units.jsonl"
+    store = tmp_path / "tasks.jsonl"
     options = {"candidates": roster(RIDGE), "folds": 3, "repeats": 1, "store": store}
     run_contest(X, y, **options)
     whole = store.read_bytes()
@@ -186,7 +186,7 @@ def test_a_torn_last_line_is_dropped(monkeypatch, tmp_path):
 
 def test_lines_that_are_not_ours_are_left_alone(monkeypatch, tmp_path):
     X, y = ordinal_data()
-    store = tmp_path / "units.jsonl"
+    store = tmp_path / "tasks.jsonl"
     foreign = (
         b"\xff\n\n[]\n7\n{}\n" + b'{"outcome": {"model": [1], "fold": 0}}\n{"outcome": {"a": 1}}\n'
     )
@@ -202,9 +202,9 @@ def test_lines_that_are_not_ours_are_left_alone(monkeypatch, tmp_path):
 def test_a_store_that_cannot_be_used_is_a_warning(tmp_path):
     X, y = ordinal_data()
     (tmp_path / "file").write_text("")
-    with pytest.warns(RuntimeWarning, match="cannot be kept in .*units: "):
+    with pytest.warns(RuntimeWarning, match="cannot be kept in .*tasks: "):
         board = run_contest(
-            X, y, candidates=roster(RIDGE), folds=2, repeats=1, store=tmp_path / "file" / "units"
+            X, y, candidates=roster(RIDGE), folds=2, repeats=1, store=tmp_path / "file" / "tasks"
         )
     assert board.best.n_folds == 2
 
@@ -249,8 +249,8 @@ def test_no_candidates(table):
 
 
 def test_processes_find_the_same_figures(monkeypatch, table):
-    # This process waits instead of taking the first units.
-    monkeypatch.setattr(workers._Crew, "is_there", lambda self: True)
+    # This process waits instead of taking the first tasks.
+    monkeypatch.setattr(workers._WorkerPool, "is_ready", lambda self: True)
     options = {"candidates": roster(ODDS, SEARCHED), "folds": 4, "repeats": 2, "budget": 600.0}
     seen = []
     board = run_contest(table, n_jobs=2, on_progress=seen.append, **options)
@@ -263,15 +263,19 @@ def test_processes_find_the_same_figures(monkeypatch, table):
 
 def test_folds_run_while_processes_start_are_counted_by_processor_time(monkeypatch, table):
     """Else quick models look slow, because processes that start hold this one up."""
-    arena = make_arena(table, candidates=roster(Candidate("idle", Idle())), folds=2, repeats=1)
-    monkeypatch.setattr(workers._Crew, "is_there", lambda self: False)
-    monkeypatch.setattr(workers._Crew, "_hire", lambda self: None)
-    monkeypatch.setattr(workers._Crew, "_dismiss", lambda self: None)
-    outcomes = [outcome for _, outcome in workers.run_units(arena, Schedule(["idle"], 2, jobs=2))]
+    experiment = make_experiment(
+        table, candidates=roster(Candidate("idle", Idle())), folds=2, repeats=1
+    )
+    monkeypatch.setattr(workers._WorkerPool, "is_ready", lambda self: False)
+    monkeypatch.setattr(workers._WorkerPool, "_start_workers", lambda self: None)
+    monkeypatch.setattr(workers._WorkerPool, "_stop_workers", lambda self: None)
+    outcomes = [
+        outcome for _, outcome in workers.run_tasks(experiment, Schedule(["idle"], 2, jobs=2))
+    ]
     assert [outcome.error for outcome in outcomes] == ["", ""]
     for outcome in outcomes:
         assert outcome.seconds < Idle.NAP <= outcome.fit_seconds
-    assert play(arena, Unit("idle", 0)).seconds >= Idle.NAP
+    assert run_fold(experiment, FoldTask("idle", 0)).seconds >= Idle.NAP
 
 
 class Idle(RoundedRegressor):
@@ -305,19 +309,19 @@ class Endless(ThresholdModelMixin, BaseEstimator):
 def arena_of(candidate, settings):
     X, y = ordinal_data(n=40)
     splits = [(np.arange(30), np.arange(30, 40))]
-    return Arena(X, y, [0, 1, 2, 3], splits, {"m": Entrant("m", candidate, settings)})
+    return Experiment(X, y, [0, 1, 2, 3], splits, {"m": Entry("m", candidate, settings)})
 
 
 def test_a_fold_that_takes_too_long_is_given_up():
-    outcome = play(arena_of(Endless(), {}), Unit("m", 0, limit=0.2))
+    outcome = run_fold(arena_of(Endless(), {}), FoldTask("m", 0, limit=0.2))
     assert outcome.error.startswith("One fold took more than")
     assert not outcome.figures
 
 
 def test_after_a_search_that_takes_too_long_the_models_own_settings_are_used():
     ticks = iter([0.0, 10.0, 13.0])
-    arena = arena_of(Endless(1.0), {"patience": (0.0, 1.0)})
-    outcome = play(arena, Unit("m", 0, limit=0.4), lambda: next(ticks))
+    experiment = arena_of(Endless(1.0), {"patience": (0.0, 1.0)})
+    outcome = run_fold(experiment, FoldTask("m", 0, limit=0.4), lambda: next(ticks))
     assert outcome.search_given_up
     assert outcome.seconds == 3.0
     assert outcome.settings == {}
@@ -345,7 +349,7 @@ class DeadPool:
         if arguments and arguments[0].model == "odds":
             future.set_exception(BrokenProcessPool("gone"))
         elif arguments and DeadPool.hired > 1:
-            future.set_result(play(DeadPool.arena, arguments[0]))
+            future.set_result(run_fold(DeadPool.experiment, arguments[0]))
         elif arguments:
             future.set_running_or_notify_cancel()
         else:
@@ -359,10 +363,10 @@ class DeadPool:
 def test_a_process_that_dies_costs_its_model_only(monkeypatch, table):
     from echelon.model_selection import contest
 
-    arena = contest.make_arena(table, candidates=roster(ODDS, RIDGE), folds=2, repeats=1)
-    DeadPool.arena, DeadPool.hired = arena, 0
+    experiment = contest.make_experiment(table, candidates=roster(ODDS, RIDGE), folds=2, repeats=1)
+    DeadPool.experiment, DeadPool.hired = experiment, 0
     monkeypatch.setattr(workers, "ProcessPoolExecutor", DeadPool)
-    board = contest.finish(contest.Contest(arena), n_jobs=2)
+    board = contest.finish(contest.ExperimentRun(experiment), n_jobs=2)
     assert "ended unexpectedly" in board.failures["odds"]
     # The other model ran beside it when the process died, and is not to blame.
     assert [(row.model, row.n_folds) for row in board.rows] == [("ridge", 2)]
@@ -371,8 +375,8 @@ def test_a_process_that_dies_costs_its_model_only(monkeypatch, table):
 def test_a_process_that_dies_between_units_is_replaced(monkeypatch, table):
     from echelon.model_selection import contest
 
-    arena = contest.make_arena(table, candidates=roster(RIDGE), folds=2, repeats=1)
-    DeadPool.arena, DeadPool.hired, refusals = arena, 1, iter([True])
+    experiment = contest.make_experiment(table, candidates=roster(RIDGE), folds=2, repeats=1)
+    DeadPool.experiment, DeadPool.hired, refusals = experiment, 1, iter([True])
     submit = DeadPool.submit
 
     def refuse_once(self, function, *arguments):
@@ -382,15 +386,17 @@ def test_a_process_that_dies_between_units_is_replaced(monkeypatch, table):
 
     monkeypatch.setattr(DeadPool, "submit", refuse_once)
     monkeypatch.setattr(workers, "ProcessPoolExecutor", DeadPool)
-    board = contest.finish(contest.Contest(arena), n_jobs=2)
+    board = contest.finish(contest.ExperimentRun(experiment), n_jobs=2)
     assert board.best.n_folds == 2
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
 def test_processes_do_not_hear_ctrl_c_while_they_start(table):
-    crew = workers._Crew(make_arena(table, candidates=roster(RIDGE), folds=2, repeats=1), 1)
+    pool = workers._WorkerPool(
+        make_experiment(table, candidates=roster(RIDGE), folds=2, repeats=1), 1
+    )
     try:
-        pids = list(crew._executor._processes)
+        pids = list(pool._executor._processes)
         assert pids
         for pid in pids:
             with open(f"/proc/{pid}/status") as file:
@@ -398,7 +404,7 @@ def test_processes_do_not_hear_ctrl_c_while_they_start(table):
             masks = [int(lines[name], 16) for name in ("SigBlk", "SigIgn")]
             assert (masks[0] | masks[1]) >> (signal.SIGINT - 1) & 1
     finally:
-        crew.close()
+        pool.close()
 
 
 def test_without_lightgbm_there_is_no_such_candidate(monkeypatch):

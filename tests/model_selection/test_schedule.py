@@ -20,19 +20,19 @@ def simulate(speeds, n_folds=4, jobs=1, finished=None, **options):
     started, running = [], []
     done = dict.fromkeys(speeds, 0)
     while True:
-        while len(running) < jobs and (unit := schedule.next()) is not None:
-            started.append((unit.model, unit.fold))
-            limit = unit.limit if unit.limit is not None else float("inf")
-            running.append((clock.now + min(speeds[unit.model], limit), len(started), unit))
+        while len(running) < jobs and (task := schedule.next()) is not None:
+            started.append((task.model, task.fold))
+            limit = task.limit if task.limit is not None else float("inf")
+            running.append((clock.now + min(speeds[task.model], limit), len(started), task))
         if not running:
             return started, done, clock.now, schedule
         running.sort(key=lambda entry: entry[:2])
-        clock.now, _, unit = running.pop(0)
-        if unit.limit is not None and speeds[unit.model] > unit.limit:
-            schedule.drop(unit)
+        clock.now, _, task = running.pop(0)
+        if task.limit is not None and speeds[task.model] > task.limit:
+            schedule.drop(task)
         else:
-            schedule.finish(unit, speeds[unit.model])
-            done[unit.model] += 1
+            schedule.finish(task, speeds[task.model])
+            done[task.model] += 1
 
 
 def test_every_model_gets_its_first_fold_before_any_gets_its_second():
@@ -130,9 +130,9 @@ def test_time_left_is_the_work_over_the_workers():
 def test_the_total_tells_what_the_budget_allows():
     clock = Clock()
     schedule = Schedule(["a"], 10, budget=35.0, clock=clock)
-    unit = schedule.next()
+    task = schedule.next()
     clock.now = 10.0
-    schedule.finish(unit, 10.0)
+    schedule.finish(task, 10.0)
     assert schedule.total == 3
 
 

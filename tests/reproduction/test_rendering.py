@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.model_selection import GridSearchCV
 
-from echelon.metrics.comparison import Summary
+from echelon.metrics.significance import Summary
 from reproduction import (
     ResultStore,
     gather,

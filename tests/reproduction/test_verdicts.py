@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from echelon.metrics.comparison import Summary, corrected_resampled_t_test
+from echelon.metrics.significance import Summary, corrected_resampled_t_test
 from reproduction.published import Figure, Tolerance
 from reproduction.verdicts import LEVEL, against_published, between_models, is_within
 

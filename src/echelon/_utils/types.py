@@ -66,6 +66,8 @@ VectorLike: TypeAlias = npt.ArrayLike | SeriesLike
 """Numbers, one per row: weights, scores."""
 KeysLike: TypeAlias = npt.ArrayLike | SeriesLike
 """What rows belong to, one key per row: queries, groups."""
+WeightsLike: TypeAlias = Mapping[Any, float] | npt.ArrayLike | SeriesLike
+"""Weights of queries: by id, or in an order."""
 CostLike: TypeAlias = str | npt.ArrayLike
 """The name of a cost, or a cost matrix."""
 ClassWeightLike: TypeAlias = str | Mapping[Any, float] | None

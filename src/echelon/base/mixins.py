@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
+from .._utils.feature_names import input_names
 from .._utils.types import Codes, KeysLike, LabelArray, LabelsLike, MatrixLike, VectorLike
 from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
@@ -319,8 +320,7 @@ class RankerMixin:
         return shapley_terms(self._input_names(), self._scores, a, b)
 
     def _input_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else list(names)
+        return input_names(self)
 
 
 def best_first(

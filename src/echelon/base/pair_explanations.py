@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ import numpy.typing as npt
 from .._utils.frames import make_frame
 from .._utils.text import aligned
 from .._utils.types import Vector
+from .shapley import Masks, drawn_shares, exact_shares
 
-# So many features can be swapped in every order; with more of them orders are drawn.
+# Of so many features all subsets are gone through; with more of them orders are drawn.
 _FEW_FEATURES = 6
 _DRAWN_ORDERS = 200
 
@@ -116,28 +116,21 @@ def shapley_terms(
     """
     differing = np.flatnonzero(~((a == b) | (np.isnan(a) & np.isnan(b))))
     parts = np.zeros(len(a))
-    count = 0
-    for order in _orders(differing):
-        path = np.tile(b, (len(order) + 1, 1))
-        for step, feature in enumerate(order):
-            path[step + 1 :, feature] = a[feature]
-        parts[order] += np.diff(score(path))
-        count += 1
-    return _terms(names, parts / max(count, 1), a, b)
+
+    def mixture(masks: Masks, _: npt.NDArray[np.intp]) -> Vector:
+        rows = np.tile(b, (len(masks), 1))
+        rows[:, differing] = np.where(masks, a[differing], b[differing])
+        return score(rows)
+
+    n = len(differing)
+    if n > _FEW_FEATURES:
+        rng = np.random.default_rng(0)
+        parts[differing] = drawn_shares(mixture, n, 1, _DRAWN_ORDERS, rng).values
+    elif n:
+        parts[differing] = exact_shares(mixture, n, 1).values
+    return _terms(names, parts, a, b)
 
 
 def _terms(names: Sequence[str], parts: Vector, a: Vector, b: Vector) -> list[PairTerm]:
     columns = (names, parts.tolist(), a.tolist(), b.tolist())
     return [PairTerm(*entry) for entry in zip(*columns, strict=True)]
-
-
-def _orders(features: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
-    if len(features) <= _FEW_FEATURES:
-        for order in permutations(features):
-            yield np.array(order, dtype=np.intp)
-        return
-    rng = np.random.default_rng(0)
-    for _ in range(_DRAWN_ORDERS // 2):
-        order = rng.permutation(features)
-        yield order
-        yield order[::-1]

@@ -17,7 +17,7 @@ from .values import read_cost, read_seconds, require_place
 
 if TYPE_CHECKING:
     from echelon.model_selection import Leaderboard
-    from echelon.model_selection.contest import Contest
+    from echelon.model_selection.contest import ExperimentRun
     from echelon.tables import LabelledTable
 
 _WRITERS = {".csv": "to_csv", ".json": "to_json", ".md": "to_markdown"}
@@ -164,12 +164,12 @@ def _contest(
     repeats: int,
     seed: int,
     resume: bool,
-) -> Contest:
+) -> ExperimentRun:
     """Contest with the results of earlier ones, if the user wants to go on."""
     from echelon._utils.files import cache_folder
-    from echelon.model_selection.contest import Contest, make_arena
+    from echelon.model_selection.contest import ExperimentRun, make_experiment
+    from echelon.model_selection.outcome_store import experiment_key
     from echelon.model_selection.roster import candidates, find_candidate
-    from echelon.model_selection.unit_store import contest_key
 
     with usage_errors(ValueError):
         roster = candidates(seed)
@@ -177,18 +177,18 @@ def _contest(
             wanted = [part.strip() for part in models.split(",") if part.strip()]
             found = {find_candidate(name, seed).name for name in wanted}
             roster = {name: entry for name, entry in roster.items() if name in found}
-        arena = make_arena(
+        experiment = make_experiment(
             table, candidates=roster, folds=folds, repeats=repeats, cost=cost, random_state=seed
         )
-    store = cache_folder() / "compare" / f"{contest_key(arena)[:32]}.jsonl"
-    contest = Contest(arena, store, fresh=not resume)
+    store = cache_folder() / "compare" / f"{experiment_key(experiment)[:32]}.jsonl"
+    contest = ExperimentRun(experiment, store, fresh=not resume)
     if resume:
-        total = len(arena.entrants) * len(arena.splits)
+        total = len(experiment.entries) * len(experiment.splits)
         typer.echo(_resumed(contest, total), err=True)
     return contest
 
 
-def _resumed(contest: Contest, total: int) -> str:
+def _resumed(contest: ExperimentRun, total: int) -> str:
     if contest.reused:
         return f"Taken over from an earlier run: {contest.reused} of {total} folds."
     if contest.foreign:
@@ -196,7 +196,7 @@ def _resumed(contest: Contest, total: int) -> str:
     return "There are no earlier results for this table, order, cost, folds and seed."
 
 
-def _run(contest: Contest, seconds: float, jobs: int) -> Leaderboard:
+def _run(contest: ExperimentRun, seconds: float, jobs: int) -> Leaderboard:
     from echelon.model_selection.contest import finish
 
     from .contest_view import live_view

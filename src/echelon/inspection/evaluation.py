@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from .._utils.text import aligned
 from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
-from ..metrics._labels import LabelPairs
+from ..metrics._labels import LabelPairs, class_sums
 from ..metrics.agreement import kappa_of
 from ..metrics.intervals import row_coverage, row_widths
 from ..metrics.measures import MEASURES, known_measures
@@ -153,8 +154,9 @@ def evaluate_model(
     X = table.native
     intervals = None
     if _gives_intervals(model):
-        ends = model.predict_interval(X)
-        intervals = tuple(response.scale.encode(end, name="predict_interval") for end in ends)
+        low, high = model.predict_interval(X)
+        encode = partial(response.scale.encode, name="predict_interval")
+        intervals = encode(low), encode(high)
     return evaluate_predictions(
         truth,
         response.codes(X),
@@ -290,7 +292,7 @@ def _measures(
     drawn = weight > 0
     share = weight[drawn] / weight.sum()
     means = [float(share @ values[drawn]) for values in by_row.values()]
-    mass = np.bincount(cells, weight, K * K)
+    mass = class_sums(cells, weight, K * K)
     used = np.flatnonzero(mass)
     pairs = LabelPairs(used // K, used % K, mass[used], OrdinalScale(np.arange(K)))
     return [*means, kappa_of(pairs, "quadratic")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +12,10 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike
-from ..base.folds import deal_folds
 from ..base.nested import fresh
 from ..base.reading import label_order
 from ..base.wrappers import inner_estimator, known_classes, known_inputs
+from ..model_selection.splitters import held_out_parts
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import OrdinalScale, read_scale
 from .response import Response
@@ -102,37 +101,22 @@ def holdout_predictions(
     require_count("repeats", repeats)
     scale, codes = scale_for(model, y, classes)
     copy, X = unfitted(model, scale), known_inputs(model, X)
-    splits = list(stratified_folds(codes, cv, repeats, random_state))
+    splits = held_out_parts(codes, cv, repeats, random_state)
     parts = Parallel(n_jobs=n_jobs)(
-        delayed(_predict_fold)(copy, X, y, scale.classes, fold == number, fold != number)
-        for fold, number, _ in splits
+        delayed(_predict_fold)(copy, X, y, scale.classes, train, test) for train, test in splits
     )
-    rows = [np.flatnonzero(fold == number) for fold, number, _ in splits]
-    sizes = [len(part) for part in rows]
-    together = np.concatenate(rows)
+    sizes = [len(test) for _, test in splits]
+    together = np.concatenate([test for _, test in splits])
     probabilities = [p for _, p in parts]
     return Holdout(
         classes=scale.classes,
         rows=together,
-        repeat=np.repeat([repeat for _, _, repeat in splits], sizes),
-        fold=np.repeat([number for _, number, _ in splits], sizes),
+        repeat=np.repeat(np.arange(len(splits)) // cv, sizes),
+        fold=np.repeat(np.arange(len(splits)) % cv, sizes),
         truth=codes[together],
         codes=np.concatenate([predicted for predicted, _ in parts]),
         probabilities=None if probabilities[0] is None else np.concatenate(probabilities),
     )
-
-
-def stratified_folds(
-    codes: Codes, cv: int, repeats: int, random_state: int
-) -> Iterator[tuple[Index, int, int]]:
-    """Fold of each row, number of the fold to hold out, and number of the repeat."""
-    if len(codes) < cv:
-        raise ValueError(f"cv must be at most the number of rows, {len(codes)}; found {cv}.")
-    rng = np.random.RandomState(random_state)
-    for repeat in range(repeats):
-        fold = deal_folds(codes, cv, rng)
-        for number in range(cv):
-            yield fold, number, repeat
 
 
 def scale_for(model: Any, y: Any, classes: Any) -> tuple[OrdinalScale, Codes]:
@@ -151,9 +135,8 @@ def rows_of(X: Any, rows: Index) -> Any:
 
 
 def _predict_fold(
-    model: Any, X: Any, y: Any, classes: Any, held: Any, rest: Any
+    model: Any, X: Any, y: Any, classes: Any, train: Index, test: Index
 ) -> tuple[Codes, Matrix | None]:
-    train, test = np.flatnonzero(rest), np.flatnonzero(held)
     fitted = clone(model).fit(rows_of(X, train), rows_of(y, train))
     response = Response(fitted, classes)
     rows = rows_of(X, test)

@@ -14,9 +14,10 @@ from sklearn.base import clone
 from .._utils.text import aligned
 from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike, Vector
 from ..base.wrappers import known_inputs
+from ..model_selection.splitters import held_out_parts
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
-from .holdout import rows_of, scale_for, stratified_folds, unfitted
+from .holdout import rows_of, scale_for, unfitted
 from .response import Response
 
 _SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
@@ -106,8 +107,7 @@ def learning_curve(
     matrix = cost_matrix(cost, scale.n_classes)
     counts = _sizes(_SHARES if sizes is None else sizes, len(codes) - -(-len(codes) // cv))
     jobs = []
-    for fold, number, _ in stratified_folds(codes, cv, 1, random_state):
-        rest, held = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+    for number, (rest, held) in enumerate(held_out_parts(codes, cv, 1, random_state)):
         order = rest[_spread(codes[rest], np.random.default_rng((random_state, number)))]
         jobs += [(order[:count], held) for count in counts]
     figures = Parallel(n_jobs=n_jobs)(
@@ -157,7 +157,8 @@ def _costs(
 ) -> tuple[float, float]:
     fitted = clone(model).fit(rows_of(X, train), rows_of(y, train))
     response = Response(fitted, classes)
-    return tuple(
+    inside, outside = (
         float(matrix[codes[rows], response.codes(rows_of(X, rows))].mean())
         for rows in (train, held)
     )
+    return inside, outside

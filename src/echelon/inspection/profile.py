@@ -147,7 +147,7 @@ def profile_table(
 def _column(table: Table, j: int, feature: Feature, concordance: float) -> ColumnProfile:
     values = feature.numbers[feature.present]
     distinct = len(np.unique(values))
-    ends: list[Any] = [None, None, None]
+    least = middle = greatest = None
     mean = sd = histogram = None
     levels: list[tuple[Any, int]] = []
     if feature.levels:
@@ -157,7 +157,7 @@ def _column(table: Table, j: int, feature: Feature, concordance: float) -> Colum
     elif len(values) and feature.kind in ("number", "date"):
         present = np.flatnonzero(feature.present)
         order = np.argsort(values, kind="stable")
-        ends = table.cells(j, present[order[[0, (len(values) - 1) // 2, -1]]])
+        least, middle, greatest = table.cells(j, present[order[[0, (len(values) - 1) // 2, -1]]])
         finite = values[np.isfinite(values)]
         counts, edges = np.histogram(finite, bins=_BARS)
         histogram = (edges, counts)
@@ -168,7 +168,9 @@ def _column(table: Table, j: int, feature: Feature, concordance: float) -> Colum
         feature.kind,
         int((~feature.present).sum()),
         distinct,
-        *ends,
+        least,
+        middle,
+        greatest,
         mean,
         sd,
         levels,

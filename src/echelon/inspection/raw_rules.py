@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Index, LabelsLike, MatrixLike, Vector
+from .._utils.types import Index, LabelArray, LabelsLike, MatrixLike, Vector
 from ..base.wrappers import last_step, output_names, transformed
 from ..rules.cuts import ShownCut, plain_number, shown_cut
 from ..rules.names import RuleCondition
@@ -120,7 +120,7 @@ class RawRules:
         return shown_cut(min(max(value, below), np.nextafter(above, below)), below, above)
 
 
-def raw_rules(model: Any, labels: Sequence[Any], table: Table | None = None) -> RawRules | None:
+def raw_rules(model: Any, labels: LabelArray, table: Table | None = None) -> RawRules | None:
     """Words for the rules of a model; None if it has none.
 
     Parameters

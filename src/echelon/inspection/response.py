@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._utils.choices import require_choice
-from .._utils.types import Index, Vector
+from .._utils.types import Index, LabelsLike, Vector
 from ..base.reading import FittedModel, label_order, latent_scores
 from ..base.wrappers import inner_estimator, known_classes, known_inputs, opened
 from ..base.wrappers import last_step as last_step
@@ -41,7 +41,7 @@ class Response(FittedModel):
     def __init__(
         self,
         model: Any,
-        classes: Sequence[Any] | None = None,
+        classes: LabelsLike | None = None,
         y: Any = None,
         kinds: Mapping[str, str] | None = None,
     ) -> None:
@@ -52,7 +52,8 @@ class Response(FittedModel):
                 f"{type(inner).__name__} without them."
             )
         known = known_classes(model)
-        super().__init__(inner, OrdinalScale(label_order(known, classes, y)))
+        order = label_order(known, classes, y)
+        super().__init__(inner, OrdinalScale(np.asarray(order)))
         self.scale.encode(known, name="The model's classes")
         self._outer = model
         self._kinds = stated_kinds(getattr(model, "schema", None)) if kinds is None else kinds
@@ -86,7 +87,7 @@ class Response(FittedModel):
         score; else the rank of the predicted label.
         """
         if self.unit(value) == "score":
-            return latent_scores(self.model, X)
+            return np.asarray(latent_scores(self.model, X))
         p = self.probabilities(X)
         return self.codes(X).astype(np.float64) if p is None else expected_rank(p)
 

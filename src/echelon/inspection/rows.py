@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .._utils.frames import one_row
 from .._utils.types import Index, LabelsLike, RandomStateLike, Vector
+from ..base.shapley import Masks, Mixture, Shares, drawn_shares, exact_shares
 from ..base.wrappers import last_step, transformed
 from ..ordinal.arrays import require_count
 from ..ordinal.columns import is_missing
@@ -18,7 +19,6 @@ from ..rules.rule import Rule
 from ..rules.words import signed
 from .raw_rules import raw_rules
 from .response import Response
-from .shapley import Masks, Mixture, Shares, drawn_shares, exact_shares
 from .table import Table, draw_rows, stacked
 from .words import row_sentence
 
@@ -197,7 +197,7 @@ def explain_rows(
 def is_linear(model: Any) -> bool:
     """Whether the last estimator has a score that is linear in what it is given."""
     _, last = last_step(model)
-    return np.ndim(getattr(last, "coef_", None)) == 1 and hasattr(last, "predict_latent")
+    return np.ndim(getattr(last, "coef_", 0.0)) == 1 and hasattr(last, "predict_latent")
 
 
 class _Mixtures:

@@ -104,8 +104,8 @@ class Table:
         if self.library == "pandas":
             import pandas as pd
 
-            parts = {j: self.column(j).array.take(source) for j, source in enumerate(sources)}
-            frame = pd.DataFrame(parts)
+            cells = {j: self.column(j).array.take(source) for j, source in enumerate(sources)}
+            frame = pd.DataFrame(cells)
             frame.columns = self.native.columns
             return frame
         if self.library == "polars":

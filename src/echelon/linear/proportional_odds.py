@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.feature_names import input_names
 from .._utils.frames import make_frame
 from .._utils.types import (
     ClassWeightLike,
@@ -200,7 +201,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         if self.alpha == 0.0:
             columns = separating_columns(problem.design, problem.codes, problem.n_classes)
             if len(columns):
-                names = ", ".join(self._feature_names()[columns][:10])
+                names = ", ".join(np.array(input_names(self))[columns][:10])
                 warn_caller(
                     f"The inputs separate the classes ({names}), so the likelihood has no finite "
                     "maximum and the coefficients stand for infinite ones; set alpha > 0 for "
@@ -214,11 +215,6 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
             "max_iter or set alpha > 0.",
             ConvergenceWarning,
         )
-
-    def _feature_names(self) -> npt.NDArray[Any]:
-        if hasattr(self, "feature_names_in_"):
-            return self.feature_names_in_
-        return np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
 
     def _latent(self, X: Any, offset: Any = None) -> npt.NDArray[np.float64]:
         X = validate_inputs(self, X)
@@ -355,7 +351,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         cuts = [f"{a}|{b}" for a, b in zip(self.classes_[:-1], self.classes_[1:], strict=True)]
         return make_frame(
             {
-                "term": [*map(str, self._feature_names()), *cuts],
+                "term": [*input_names(self), *cuts],
                 "estimate": estimate,
                 "std_error": error,
                 "z": z,

@@ -11,7 +11,6 @@ from . import bounds as bounds
 from . import ranking as _ranking
 from .agreement import linear_weighted_kappa, quadratic_weighted_kappa, weighted_kappa
 from .association import concordance_index, kendall_tau_b, spearman_correlation
-from .comparison import Summary, corrected_resampled_t_test
 from .error import (
     macro_mean_absolute_error,
     maximum_mean_absolute_error,
@@ -22,16 +21,18 @@ from .error import (
 )
 from .probability import ordinal_log_loss, ranked_probability_score
 from .ranking import *  # noqa: F403 - listed there
-from .ranks import (
+from .report import OrdinalReport, ordinal_report
+from .scorers import OrdinalScorer, cost_scorer, get_scorer, scorer_names
+from .significance import (
     FriedmanResult,
     NemenyiResult,
+    Summary,
     average_ranks,
+    corrected_resampled_t_test,
     friedman_test,
     nemenyi_critical_difference,
     nemenyi_test,
 )
-from .report import OrdinalReport, ordinal_report
-from .scorers import OrdinalScorer, cost_scorer, get_scorer, scorer_names
 
 __all__ = [
     "FriedmanResult",

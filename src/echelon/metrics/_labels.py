@@ -45,6 +45,11 @@ def weighted_mean(values: npt.ArrayLike, weights: Vector) -> float:
     return float(np.average(np.asarray(values, dtype=np.float64), weights=weights))
 
 
+def class_sums(codes: Codes, values: Vector, n_classes: int = 0) -> Vector:
+    """Sum of one value per row over the rows of each class."""
+    return np.asarray(np.bincount(codes, values, minlength=n_classes), dtype=np.float64)
+
+
 def read_labels(y_true: Any, y_pred: Any, classes: Any, sample_weight: Any) -> LabelPairs:
     """Put two label columns on one scale.
 
@@ -61,8 +66,9 @@ def read_labels(y_true: Any, y_pred: Any, classes: Any, sample_weight: Any) -> L
         predicted.refuse_unordered("y_pred")
         labels = _joined(truth.values[kept], predicted.values[kept])
         scale, codes = read_scale(labels, name="y_true (with y_pred)")
-        return LabelPairs(*np.split(codes, 2), weights[kept], scale)
-    if classes is None and truth.stated_order is None:
+        half = len(codes) // 2
+        return LabelPairs(codes[:half], codes[half:], weights[kept], scale)
+    if classes is None and truth.stated_order is None and predicted.stated_order is not None:
         scale = OrdinalScale(predicted.stated_order)
         codes = scale.encode(truth, name="y_true")
     else:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .._utils.types import LabelsLike, Vector, VectorLike
 from ..pairs.concordance import count_pairs
-from ._labels import read_labels, read_scores
+from ._labels import class_sums, read_labels, read_scores
 
 
 def kendall_tau_b(
@@ -134,7 +134,7 @@ def concordance_index(
 
 def _centred_midranks(codes: npt.NDArray[np.intp], weights: Vector) -> Vector:
     """Mid-ranks less their mean, as a share of the whole weight; zeros for a constant column."""
-    mass = np.bincount(codes, weights)
+    mass = class_sums(codes, weights)
     mass /= mass.sum()
     # The mean of the mid-ranks is one half: Σ_c m_c (Σ_{d<c} m_d + m_c / 2) = (Σ_c m_c)² / 2.
     midranks = np.cumsum(mass) - 0.5 * mass - 0.5

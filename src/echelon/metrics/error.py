@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from .._utils.types import LabelsLike, Vector, VectorLike
 from ..ordinal.costs import cost_matrix
-from ._labels import LabelPairs, read_labels
+from ._labels import LabelPairs, class_sums, read_labels
 
 
 def mean_absolute_rank_error(
@@ -217,9 +217,8 @@ def mean_by_class(pairs: LabelPairs, values: npt.ArrayLike) -> Vector:
     """Weighted mean of one value per row over the rows of each true class; NaN without rows."""
     n_classes = pairs.scale.n_classes
     products = pairs.weights * np.asarray(values, dtype=np.float64)
-    sums = np.bincount(pairs.truth, products, minlength=n_classes)
-    support = np.bincount(pairs.truth, pairs.weights, minlength=n_classes)
-    return ratio(sums, support)
+    sums = class_sums(pairs.truth, products, n_classes)
+    return ratio(sums, class_sums(pairs.truth, pairs.weights, n_classes))
 
 
 def ratio(numerator: Vector, denominator: Vector) -> Vector:

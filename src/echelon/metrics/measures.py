@@ -96,12 +96,18 @@ class Measure:
         >>> MEASURES["ndcg"].at(7).short
         'NDCG@7'
         """
-        names = {name: f"{getattr(self, name)}@{places}" for name in ("key", "heading", "short")}
-        return replace(self, **names, options={"k": places})
+        return replace(
+            self,
+            key=f"{self.key}@{places}",
+            heading=f"{self.heading}@{places}",
+            short=f"{self.short}@{places}",
+            options={"k": places},
+        )
 
 
 _gain = partial(Measure, greater_is_better=True)
 
+# fmt: off - a table reads better with an entry per line or two
 _TABLE: tuple[Measure, ...] = (
     Measure("cost", mean_cost, "mean cost", "cost", about="mean cost of the predictions"),
     Measure(
@@ -140,7 +146,7 @@ _TABLE: tuple[Measure, ...] = (
         ranked_probability_score,
         "ranked probability score",
         "RPS",
-        needs="probabilities",
+        "probabilities",
         about="0 is perfect",
     ),
     Measure(
@@ -148,7 +154,7 @@ _TABLE: tuple[Measure, ...] = (
         ordinal_log_loss,
         "log loss",
         "log loss",
-        needs="probabilities",
+        "probabilities",
         about="mean of −ln P(y), 0 is perfect",
     ),
     _gain(
@@ -156,7 +162,7 @@ _TABLE: tuple[Measure, ...] = (
         interval_coverage,
         "interval coverage",
         "coverage",
-        needs="intervals",
+        "intervals",
         unit="%",
         about="share of labels in their intervals",
     ),
@@ -165,7 +171,7 @@ _TABLE: tuple[Measure, ...] = (
         interval_width,
         "mean interval width",
         "width",
-        needs="intervals",
+        "intervals",
         unit="labels",
         about="mean number of labels in an interval",
     ),
@@ -175,6 +181,7 @@ _TABLE: tuple[Measure, ...] = (
         "macro mean absolute error",
         "macro MAE",
         unit="ranks",
+        about="mean over classes of their mean absolute errors",
     ),
     Measure(
         "maximum_mae",
@@ -182,26 +189,27 @@ _TABLE: tuple[Measure, ...] = (
         "maximum mean absolute error",
         "maximum MAE",
         unit="ranks",
+        about="mean absolute error of the worst class",
     ),
     _gain("lwk", linear_weighted_kappa, "linear weighted kappa", "LWK"),
     _gain("kendall", kendall_tau_b, "Kendall's tau-b", "tau-b"),
     _gain("spearman", spearman_correlation, "Spearman's correlation", "Spearman"),
-    _gain("concordance", concordance_index, "concordance index", "C index", needs="scores"),
+    _gain("concordance", concordance_index, "concordance index", "C index", "scores"),
     _gain(
         "pairwise_accuracy",
         pairwise_accuracy,
         "pairwise accuracy",
         "pairwise accuracy",
-        needs="queries",
+        "queries",
         about="share of pairs of one query in the right order",
     ),
-    _gain("ndcg", ndcg_score, "NDCG", "NDCG", needs="queries", places="may"),
+    _gain("ndcg", ndcg_score, "NDCG", "NDCG", "queries", places="may"),
     _gain(
         "mean_average_precision",
         average_precision,
         "mean average precision",
         "MAP",
-        needs="queries",
+        "queries",
         places="may",
     ),
     _gain(
@@ -209,14 +217,15 @@ _TABLE: tuple[Measure, ...] = (
         reciprocal_rank,
         "mean reciprocal rank",
         "MRR",
-        needs="queries",
+        "queries",
         places="may",
     ),
     # These mean little without a number of places, and two of them are scikit-learn's for classes.
-    _gain("precision", precision_at, "precision", "precision", needs="queries", places="must"),
-    _gain("recall", recall_at, "recall", "recall", needs="queries", places="must"),
-    _gain("hit_rate", hit_rate, "hit rate", "hit rate", needs="queries", places="must"),
+    _gain("precision", precision_at, "precision", "precision", "queries", places="must"),
+    _gain("recall", recall_at, "recall", "recall", "queries", places="must"),
+    _gain("hit_rate", hit_rate, "hit rate", "hit rate", "queries", places="must"),
 )
+# fmt: on
 
 #: Every measure by its key, in the order in which figures are told.
 MEASURES: Mapping[str, Measure] = {measure.key: measure for measure in _TABLE}

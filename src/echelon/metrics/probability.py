@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._utils.types import Codes, LabelsLike, Matrix, Vector, VectorLike
+from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, Vector, VectorLike
 from ._labels import read_probabilities, weighted_mean
 
 
 def ranked_probability_score(
     y_true: LabelsLike,
-    proba: Any,
+    proba: MatrixLike,
     *,
     normalize: bool = True,
     classes: LabelsLike | None = None,
@@ -66,7 +64,7 @@ def row_ranked_probability_scores(codes: Codes, p: Matrix) -> Vector:
 
 def ordinal_log_loss(
     y_true: LabelsLike,
-    proba: Any,
+    proba: MatrixLike,
     *,
     classes: LabelsLike | None = None,
     sample_weight: VectorLike | None = None,

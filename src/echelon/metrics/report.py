@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .._utils.frames import make_frame
 from .._utils.text import aligned
 from .._utils.types import LabelsLike, Vector, VectorLike
-from ._labels import LabelPairs, read_labels
+from ._labels import LabelPairs, class_sums, read_labels
 from .agreement import kappa_of
 from .error import error_by_class, mean_by_class, ratio
 
@@ -144,11 +144,11 @@ def ordinal_report(
     pairs = read_labels(y_true, y_pred, classes, sample_weight)
     n_classes = pairs.scale.n_classes
     right = pairs.distance == 0
-    predicted = np.bincount(pairs.predicted, pairs.weights, minlength=n_classes)
-    hits = np.bincount(pairs.truth, pairs.weights * right, minlength=n_classes)
+    predicted = class_sums(pairs.predicted, pairs.weights, n_classes)
+    hits = class_sums(pairs.truth, pairs.weights * right, n_classes)
     return OrdinalReport(
         classes=pairs.scale.classes,
-        n=np.bincount(pairs.truth, pairs.weights, minlength=n_classes),
+        n=class_sums(pairs.truth, pairs.weights, n_classes),
         precision=ratio(hits, predicted),
         recall=mean_by_class(pairs, right),
         mean_absolute_error=error_by_class(pairs),

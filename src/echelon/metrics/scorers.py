@@ -15,10 +15,10 @@ from sklearn.metrics._scorer import _BaseScorer
 
 from .._utils.choices import require_choice
 from .._utils.types import KeysLike, LabelsLike, VectorLike
-from ._responses import MethodCaller, Response, ranking_scores, scale_of, single_call
 from .measures import MEASURES, Measure, find_measure
-from .ranking.compare import per_query
+from .ranking.significance import per_query
 from .ranking.summary import QueryScores
+from .responses import MethodCaller, ScaledResponse, ranking_scores, scale_of, single_call
 
 #: Where the response that a measure needs comes from.
 _METHODS: dict[str, str | tuple[str, ...]] = {
@@ -89,7 +89,7 @@ class OrdinalScorer(_MetricScorer):
         classes = self._classes
         if classes is None:
             classes = scale_of(estimator, y_true)
-        response = Response(method_caller, estimator, X, classes)
+        response = ScaledResponse(method_caller, estimator, X, classes)
         if self._response_method == "predict":
             values = response.call("predict")
         elif self._response_method == "predict_proba":

@@ -1,13 +1,12 @@
 """Choosing models and parameters with scikit-learn's cross-validation."""
 
 from .coarse_to_fine import CoarseToFineSearchCV
-from .comparison import compare_models
-from .contest import ContestProgress, run_contest
+from .contest import ContestProgress, compare_models, run_contest
 from .leaderboard import Leaderboard, LeaderboardRow
 from .preparation import mixed_columns, prepare
-from .query_splits import PairKFold, QueryKFold, QueryShuffleSplit
-from .ranking import RankerValidation, cross_validate_ranker
+from .ranker_validation import RankerValidation, cross_validate_ranker
 from .roster import Candidate, candidates, default_models, find_candidate
+from .splitters import PairKFold, QueryKFold, QueryShuffleSplit
 from .tuning import candidate_pipeline, tune
 
 __all__ = [

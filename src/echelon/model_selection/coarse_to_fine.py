@@ -261,7 +261,8 @@ class CoarseToFineSearchCV(BaseSearchCV):
         return int(self._select_best_index(self.refit, metric, results))
 
     def _fine_grid(self, centre: Candidate, names: list[str]) -> Iterator[Candidate]:
-        exponents = self.fine_step * (np.arange(self.fine_points) - (self.fine_points - 1) / 2)
+        steps = np.arange(self.fine_points, dtype=np.float64) - (self.fine_points - 1) / 2
+        exponents = np.asarray(self.fine_step * steps)
         axes = [_around(name, centre[name], exponents) for name in sorted(names)]
         for values in product(*axes):
             yield {**centre, **dict(zip(sorted(names), values, strict=True))}
@@ -287,7 +288,9 @@ def _stage(name: str, points: list[Candidate]) -> dict[str, list[str]]:
 def _is_positive(value: Any) -> bool:
     """Whether a value is a number with a log10."""
     return (
-        isinstance(value, Real) and not isinstance(value, bool | np.bool_) and 0 < value < math.inf
+        isinstance(value, Real)
+        and not isinstance(value, bool | np.bool_)
+        and 0 < float(value) < math.inf
     )
 
 

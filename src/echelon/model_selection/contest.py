@@ -1,9 +1,9 @@
-"""Contests of models by repeated cross-validation: within a budget, and to be resumed."""
+"""Models compared by repeated cross-validation: within a budget, and to be resumed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,19 +13,21 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from .._utils.types import CostLike, LabelsLike
+from .._utils.types import CostLike, LabelsLike, MatrixLike
 from .._utils.warnings import warn_caller
+from ..base.nested import fresh
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
+from .experiment import Entry, Experiment, Outcome
 from .leaderboard import SHOWN, Leaderboard, LeaderboardRow
+from .outcome_store import OutcomeStore
 from .roster import Candidate
 from .roster import candidates as all_candidates
 from .schedule import Schedule
-from .tuning import candidate_pipeline, for_pipeline, repeated_splits
-from .unit_store import UnitStore
-from .units import Arena, Entrant, Outcome
-from .workers import count_jobs, run_units
+from .splitters import repeated_splits
+from .tuning import candidate_pipeline, for_pipeline
+from .workers import count_jobs, run_tasks
 
 
 @dataclass(frozen=True)
@@ -54,14 +56,14 @@ class ContestProgress:
     board: Leaderboard
 
 
-class Contest:
-    """Entrants on the same folds, with the outcomes so far.
+class ExperimentRun:
+    """Entries on the same folds, with the outcomes so far.
 
     Parameters
     ----------
-    arena : Arena
+    experiment : Experiment
     store : path, optional
-        File of finished units. Those of this contest are taken over, and new ones are added. One
+        File of finished tasks. Those of this contest are taken over, and new ones are added. One
         that cannot be used is a warning, not the end of the contest.
     fresh : bool
         Whether to forget what the store holds.
@@ -69,14 +71,14 @@ class Contest:
     Attributes
     ----------
     reused, foreign : int
-        Units taken over from the store, and its lines that belong to other contests or entrants.
+        Tasks taken over from the store, and its lines that belong to other contests or entries.
     """
 
     def __init__(
-        self, arena: Arena, store: Path | str | None = None, *, fresh: bool = False
+        self, experiment: Experiment, store: Path | str | None = None, *, fresh: bool = False
     ) -> None:
-        self.arena = arena
-        self._store = None if store is None else UnitStore(store, arena)
+        self.experiment = experiment
+        self._store = None if store is None else OutcomeStore(store, experiment)
         kept, self.foreign = self._open(fresh)
         self.reused = len(kept)
         self._outcomes = {(outcome.model, outcome.fold): outcome for outcome in kept}
@@ -85,33 +87,33 @@ class Contest:
 
     def run(
         self, *, budget: float | None = None, n_jobs: int | None = None
-    ) -> Iterator[ContestProgress]:
-        """Run what is missing, and tell about every unit."""
+    ) -> Generator[ContestProgress, None, None]:
+        """Run what is missing, and tell about every task."""
         schedule = self._schedule(budget, n_jobs)
         yield self._progress(schedule, None)
-        with closing(run_units(self.arena, schedule)) as finished:
-            for unit, outcome in finished:
+        with closing(run_tasks(self.experiment, schedule)) as finished:
+            for task, outcome in finished:
                 if outcome.search_given_up:
-                    schedule.stop_searching(unit.model)
-                    self._unsearched.add(unit.model)
+                    schedule.stop_searching(task.model)
+                    self._unsearched.add(task.model)
                 if outcome.error:
-                    schedule.drop(unit)
-                    self._errors[unit.model] = outcome.error
+                    schedule.drop(task)
+                    self._errors[task.model] = outcome.error
                 else:
-                    schedule.finish(unit, outcome.seconds)
+                    schedule.finish(task, outcome.seconds)
                     self._keep(outcome)
                 yield self._progress(schedule, outcome)
 
     def board(self) -> Leaderboard:
         """The table of what has been finished."""
-        n_folds = len(self.arena.splits)
-        by_model: dict[str, list[Outcome]] = {name: [] for name in self.arena.entrants}
+        n_folds = len(self.experiment.splits)
+        by_model: dict[str, list[Outcome]] = {name: [] for name in self.experiment.entries}
         for outcome in self._outcomes.values():
             by_model[outcome.model].append(outcome)
-        training, test = self.arena.splits[0]
+        training, test = self.experiment.splits[0]
         return Leaderboard.of(
             [self._row(name, found) for name, found in by_model.items() if found],
-            "mae" if self.arena.cost is None else "cost",
+            "mae" if self.experiment.cost is None else "cost",
             sizes=(len(training), len(test)),
             planned=n_folds,
             failures={n: e for n, e in self._errors.items() if not by_model[n]},
@@ -120,15 +122,15 @@ class Contest:
     def row(self, model: str) -> LeaderboardRow | None:
         """A model's row once all its folds are done."""
         found = [o for o in self._outcomes.values() if o.model == model]
-        return self._row(model, found) if len(found) == len(self.arena.splits) else None
+        return self._row(model, found) if len(found) == len(self.experiment.splits) else None
 
     def _schedule(self, budget: float | None, n_jobs: int | None) -> Schedule:
         finished: dict[str, list[int]] = {}
         for model, fold in self._outcomes:
             finished.setdefault(model, []).append(fold)
         return Schedule(
-            list(self.arena.entrants),
-            len(self.arena.splits),
+            list(self.experiment.entries),
+            len(self.experiment.splits),
             budget=budget,
             jobs=count_jobs(n_jobs),
             finished=finished,
@@ -142,7 +144,7 @@ class Contest:
                 self._store.clear()
             return self._store.read()
         except OSError as error:
-            self._lose_store(error)
+            self._lose_store(self._store, error)
             return [], 0
 
     def _keep(self, outcome: Outcome) -> None:
@@ -151,13 +153,13 @@ class Contest:
             try:
                 self._store.append(outcome)
             except OSError as error:
-                self._lose_store(error)
+                self._lose_store(self._store, error)
 
-    def _lose_store(self, error: OSError) -> None:
-        where, self._store = self._store.path, None
+    def _lose_store(self, store: OutcomeStore, error: OSError) -> None:
+        self._store = None
         warn_caller(
-            f"Finished folds cannot be kept in {where}: {error.strerror or error}. An interrupted "
-            "contest cannot be resumed.",
+            f"Finished folds cannot be kept in {store.path}: {error.strerror or error}. An "
+            "interrupted comparison cannot be resumed.",
             RuntimeWarning,
         )
 
@@ -172,8 +174,8 @@ class Contest:
         )
 
     def _row(self, model: str, outcomes: list[Outcome]) -> LeaderboardRow:
-        measures = [*SHOWN, *([] if self.arena.cost is None else ["cost"])]
-        folds = {measure: np.full(len(self.arena.splits), math.nan) for measure in measures}
+        measures = [*SHOWN, *([] if self.experiment.cost is None else ["cost"])]
+        folds = {measure: np.full(len(self.experiment.splits), math.nan) for measure in measures}
         outcomes = sorted(outcomes, key=lambda outcome: outcome.fold)
         for outcome in outcomes:
             for measure, value in outcome.figures.items():
@@ -183,7 +185,7 @@ class Contest:
             folds,
             float(np.mean([outcome.fit_seconds for outcome in outcomes])),
             tuple(dict(outcome.settings) for outcome in outcomes),
-            self.arena.entrants[model].group,
+            self.experiment.entries[model].group,
             self._note(model),
         )
 
@@ -258,7 +260,7 @@ def run_contest(
     >>> board.best.model, board.undistinguished
     ('LinearSVOR', ())
     """
-    arena = make_arena(
+    experiment = make_experiment(
         table,
         y,
         candidates=candidates,
@@ -268,12 +270,72 @@ def run_contest(
         cost=cost,
         random_state=random_state,
     )
-    contest = Contest(arena, store)
+    contest = ExperimentRun(experiment, store)
     return finish(contest, budget=budget, n_jobs=n_jobs, on_progress=on_progress)
 
 
+def compare_models(
+    models: Mapping[str, Any],
+    X: MatrixLike,
+    y: LabelsLike,
+    *,
+    classes: LabelsLike | None = None,
+    folds: int = 5,
+    repeats: int = 2,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    on_row: Callable[[LeaderboardRow], None] | None = None,
+) -> Leaderboard:
+    """Cross-validate models on the same repeated stratified folds.
+
+    Parameters
+    ----------
+    models : mapping from name to estimator
+        Ordinal estimators, or pipelines that end in one.
+    X : array-like or data frame of shape (n, d)
+    y : array-like of shape (n,)
+    classes : sequence, optional
+        The labels from lowest to highest.
+    folds, repeats : int
+        Folds of each cross-validation, and cross-validations.
+    n_jobs : int, optional
+        Processes, as in joblib.
+    random_state : int
+        Seed of the folds.
+    on_row : callable, optional
+        Called with each finished row, to show progress.
+
+    Returns
+    -------
+    leaderboard : Leaderboard
+
+    Examples
+    --------
+    >>> from echelon import ProportionalOdds
+    >>> from echelon.datasets import load_esl
+    >>> X, y = load_esl(return_X_y=True)
+    >>> board = compare_models({"odds": ProportionalOdds(alpha=1.0)}, X, y, repeats=1)
+    >>> board.rows[0].mean("mae") < 0.4
+    True
+    """
+    if not models:
+        raise ValueError("models must name at least one model.")
+    scale, codes = read_scale(y, classes)
+    known = scale.classes.tolist()
+    entries = {n: Entry(n, fresh(model, classes=known)) for n, model in models.items()}
+    splits = repeated_splits(codes, folds, repeats, random_state)
+    experiment = Experiment(X, y, known, splits, entries, random_state=random_state, strict=True)
+    contest = ExperimentRun(experiment)
+    with closing(contest.run(n_jobs=n_jobs)) as steps:
+        for progress in steps:
+            row = None if progress.latest is None else contest.row(progress.latest.model)
+            if row is not None and on_row is not None:
+                on_row(row)
+    return contest.board()
+
+
 def finish(
-    contest: Contest,
+    contest: ExperimentRun,
     *,
     budget: float | None = None,
     n_jobs: int | None = None,
@@ -291,7 +353,7 @@ def finish(
     return replace(contest.board(), interrupted=interrupted)
 
 
-def make_arena(
+def make_experiment(
     table: Any,
     y: Any = None,
     *,
@@ -301,7 +363,7 @@ def make_arena(
     repeats: int = 2,
     cost: Any = None,
     random_state: int = 0,
-) -> Arena:
+) -> Experiment:
     """Data, folds and candidates of a contest, checked; parameters as for `run_contest`."""
     X, y, classes, schema = _read(table, y, classes)
     scale, codes = read_scale(y, classes)
@@ -320,8 +382,8 @@ def make_arena(
         raise ValueError(
             "candidates must be a mapping from the name of at least one model to its Candidate."
         )
-    entrants = {
-        name: Entrant(
+    entries = {
+        name: Entry(
             name,
             candidate_pipeline(candidate, schema, classes=known, cost=cost),
             for_pipeline(candidate.settings),
@@ -330,7 +392,7 @@ def make_arena(
         for name, candidate in roster.items()
     }
     splits = repeated_splits(codes, folds, repeats, random_state)
-    return Arena(X, y, known, splits, entrants, cost, random_state)
+    return Experiment(X, y, known, splits, entries, cost, random_state)
 
 
 def _read(table: Any, y: Any, classes: Any) -> tuple[Any, Any, Any, Any]:

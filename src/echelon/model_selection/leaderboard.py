@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from .._utils.text import aligned
 from ..metrics import NemenyiResult, nemenyi_test
-from ..metrics.comparison import Summary, corrected_resampled_t_test
 from ..metrics.measures import MEASURES
+from ..metrics.significance import Summary, corrected_resampled_t_test
 
 #: Measures of every leaderboard; "cost" is there too if the user has a cost.
 SHOWN = ("mae", "zero_one", "qwk", "rps")

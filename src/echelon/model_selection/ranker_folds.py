@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._utils.types import Index, Vector
 from ..metrics.ranking.summary import QueryScores
-from ..metrics.scorers import RankingScorer, ranking_scores
+from ..metrics.responses import ranking_scores
 from ..ordinal.arrays import check_weights
 from ..pairs import PairSet
 from ..pairs.queries import query_codes
@@ -85,12 +85,12 @@ def read_problem(
 def _read_pairs(pairs: Any, n: int, pair_weight: Any) -> tuple[Index, Vector]:
     """Stated pairs as a table with weights, in their order and with those of weight zero."""
     if isinstance(pairs, PairSet):
-        if pairs.kind != "listed" or pairs.n_items != n or pair_weight is not None:
+        listed = pairs.listed
+        if listed is None or pairs.n_items != n or pair_weight is not None:
             raise ValueError(
                 f"pairs must be a PairSet of stated pairs over the {n} rows of X, with "
                 "pair_weight=None as it has weights; labels are passed as y."
             )
-        listed = pairs.listed
         return np.column_stack([listed.winners, listed.losers]), listed.weights
     if PairSet.from_pairs(pairs, n, pair_weight).n_pairs == 0:
         raise ValueError("pairs must hold a pair of positive weight.")
@@ -104,14 +104,14 @@ def run_fold(
     problem: RankingProblem,
     training: Index,
     test: Index,
-    judges: Mapping[str, Any],
+    scorers: Mapping[str, Any],
     error_score: str | float,
 ) -> FoldResult:
     """One fold; what it is given where it fails, unless the error is let through."""
     started = time.perf_counter()
     try:
         run = _run_on_rows if problem.pairs is None else _run_on_pairs
-        return run(estimator, problem, training, test, judges)
+        return run(estimator, problem, training, test, scorers)
     except Exception as error:
         if isinstance(error_score, str):
             raise
@@ -120,7 +120,7 @@ def run_fold(
             FitFailedWarning,
             stacklevel=2,
         )
-        failed = dict.fromkeys(judges, float(error_score))
+        failed = dict.fromkeys(scorers, float(error_score))
         return FoldResult(failed, {}, time.perf_counter() - started, 0.0, estimator)
 
 
@@ -129,17 +129,17 @@ def _run_on_rows(
     problem: RankingProblem,
     training: Index,
     test: Index,
-    judges: dict[str, RankingScorer],
+    scorers: Mapping[str, Any],
 ) -> FoldResult:
     fit_time = _fit(estimator, *problem.training(training))
     started = time.perf_counter()
     X, y, given = problem.test(test)
     scores = ranking_scores(estimator, X)
-    values = {name: judge.of_scores(y, scores, **given) for name, judge in judges.items()}
+    values = {name: scorer.of_scores(y, scores, **given) for name, scorer in scorers.items()}
     score_time = time.perf_counter() - started
     per_query = {}
     if problem.qid is not None:
-        per_query = {name: judge.by_query(y, scores, **given) for name, judge in judges.items()}
+        per_query = {name: scorer.by_query(y, scores, **given) for name, scorer in scorers.items()}
     return FoldResult(values, per_query, fit_time, score_time, estimator)
 
 
@@ -148,7 +148,7 @@ def _run_on_pairs(
     problem: RankingProblem,
     training: Index,
     test: Index,
-    judges: dict[str, Callable[..., float]],
+    scorers: Mapping[str, Any],
 ) -> FoldResult:
     assert problem.pairs is not None
     fit_time = _fit(estimator, *problem.training(training))
@@ -156,7 +156,7 @@ def _run_on_pairs(
     scores = ranking_scores(estimator, problem.X)
     pairs, weights = problem.pairs[test], _taken(problem.pair_weight, test)
     values = {
-        name: float(judge(pairs, scores, pair_weight=weights)) for name, judge in judges.items()
+        name: float(scorer(pairs, scores, pair_weight=weights)) for name, scorer in scorers.items()
     }
     return FoldResult(values, {}, fit_time, time.perf_counter() - started, estimator)
 

@@ -1,8 +1,8 @@
 """Which fold of which model is run next, so that a time budget is shared fairly.
 
 Every model gets its first fold before any gets its second, quick models first. From what the folds
-took, models share the budget like vessels filled to one level: a model that needs less than an
-equal share gets all its folds, and the rest is shared by the slower ones.
+took, the budget is shared by max-min fairness: a model that needs less than an equal share gets all
+its folds, and the rest is shared by the slower ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GRACE = 0.1
 
 
 @dataclass(frozen=True)
-class Unit:
+class FoldTask:
     """One fold of one model.
 
     Parameters
@@ -45,7 +45,7 @@ class _Standing:
     """What is known of one model."""
 
     missing: list[int]
-    flying: dict[int, float] = field(default_factory=dict)
+    running: dict[int, float] = field(default_factory=dict)
     seconds: list[float] = field(default_factory=list)
     done: int = 0
     search: bool = True
@@ -54,7 +54,7 @@ class _Standing:
     @property
     def wanted(self) -> int:
         """Folds done, running and to come."""
-        return self.done + len(self.flying) + (0 if self.is_out else len(self.missing))
+        return self.done + len(self.running) + (0 if self.is_out else len(self.missing))
 
     def estimate(self, now: float) -> float | None:
         """Seconds of a fold: the median so far, or what the first one has taken until now.
@@ -63,11 +63,11 @@ class _Standing:
         """
         if self.seconds:
             return median(self.seconds)
-        return now - min(self.flying.values()) if self.flying else None
+        return now - min(self.running.values()) if self.running else None
 
 
 class Schedule:
-    """Hands out units until the work or the time is at its end.
+    """Hands out tasks until the work or the time is at its end.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Schedule:
     budget : float, optional
         Seconds; no end by default.
     jobs : int
-        Units that run at a time.
+        Tasks that run at a time.
     finished : mapping from model to folds, optional
         Folds that need not be run.
     clock : callable
@@ -106,15 +106,15 @@ class Schedule:
         }
         self._reused = sum(len(finished.get(model, ())) for model in models)
 
-    def next(self) -> Unit | None:
-        """The next unit, which counts as started; None if no unit fits into the time left."""
+    def next(self) -> FoldTask | None:
+        """The next task, which counts as started; None if no task fits into the time left."""
         now = self._clock()
         level = self._level(now)
         waiting = [m for m, s in self._standings.items() if s.missing and not s.is_out]
 
         def place(model: str) -> tuple[bool, int, float]:
             standing = self._standings[model]
-            begun = standing.done + len(standing.flying)
+            begun = standing.done + len(standing.running)
             is_over = begun >= self._quota(standing, level, now)
             return is_over, -len(standing.missing), standing.estimate(now) or 0.0
 
@@ -123,10 +123,10 @@ class Schedule:
                 return self._start(model, now)
         return None
 
-    def finish(self, unit: Unit, seconds: float) -> None:
-        """A unit is done and took so many seconds, without a search that was given up."""
-        standing = self._standings[unit.model]
-        del standing.flying[unit.fold]
+    def finish(self, task: FoldTask, seconds: float) -> None:
+        """A task is done and took so many seconds, without a search that was given up."""
+        standing = self._standings[task.model]
+        del standing.running[task.fold]
         standing.seconds.append(seconds)
         standing.done += 1
 
@@ -134,10 +134,10 @@ class Schedule:
         """No more search for the model: one took too long."""
         self._standings[model].search = False
 
-    def drop(self, unit: Unit) -> None:
-        """A unit failed or took too long, and its model gets no more folds."""
-        standing = self._standings[unit.model]
-        standing.flying.pop(unit.fold, None)
+    def drop(self, task: FoldTask) -> None:
+        """A task failed or took too long, and its model gets no more folds."""
+        standing = self._standings[task.model]
+        standing.running.pop(task.fold, None)
         standing.is_out = True
 
     @property
@@ -147,12 +147,12 @@ class Schedule:
 
     @property
     def done(self) -> int:
-        """Units done, those that need not be run among them."""
+        """Tasks done, those that need not be run among them."""
         return self._reused + sum(s.done for s in self._standings.values())
 
     @property
     def total(self) -> int:
-        """Units that will be done if folds take as long as they did."""
+        """Tasks that will be done if folds take as long as they did."""
         return self.done + round(sum(count for count, _ in self._ahead()))
 
     @property
@@ -166,22 +166,22 @@ class Schedule:
 
     @property
     def patience(self) -> float | None:
-        """Seconds to wait for units that run before they are abandoned; None without a budget."""
+        """Seconds to wait for tasks that run before they are abandoned; None without a budget."""
         if math.isinf(self._budget):
             return None
         return max(0.0, self._budget * (1.0 + GRACE) - self.elapsed)
 
-    def _start(self, model: str, now: float) -> Unit:
+    def _start(self, model: str, now: float) -> FoldTask:
         standing = self._standings[model]
         fold = standing.missing.pop(0)
         known = standing.estimate(now)
-        standing.flying[fold] = now
+        standing.running[fold] = now
         limit = None
         if not math.isinf(self._budget):
             share = self._budget * self.jobs / len(self._standings)
             limit = max(share, LEAST_LIMIT, 3.0 * (known or 0.0))
             limit = min(limit, self._budget * (1.0 + GRACE) - self.elapsed)
-        return Unit(model, fold, limit, standing.search)
+        return FoldTask(model, fold, limit, standing.search)
 
     def _fits(self, standing: _Standing, now: float) -> bool:
         return now + (standing.estimate(now) or 0.0) < self._started + self._budget
@@ -198,7 +198,7 @@ class Schedule:
         left = self._budget * self.jobs
         needs = sorted(
             (s.estimate(now) or 0.0)
-            * (s.done + len(s.flying) + (0 if s.is_out else len(s.missing)))
+            * (s.done + len(s.running) + (0 if s.is_out else len(s.missing)))
             for s in self._standings.values()
         )
         for position, need in enumerate(needs):
@@ -212,13 +212,13 @@ class Schedule:
         """Folds still to be done and seconds of each, by model."""
         now = self._clock()
         level = self._level(now)
-        known = [s.estimate(now) for s in self._standings.values() if s.seconds]
+        known = [median(s.seconds) for s in self._standings.values() if s.seconds]
         typical = sum(known) / len(known) if known else 0.0
         ahead = []
         for standing in self._standings.values():
             if standing.is_out:
                 continue
-            most = self._quota(standing, level, now) - standing.done - len(standing.flying)
-            count = len(standing.flying) + max(0.0, min(len(standing.missing), most))
+            most = self._quota(standing, level, now) - standing.done - len(standing.running)
+            count = len(standing.running) + max(0.0, min(len(standing.missing), most))
             ahead.append((count, standing.estimate(now) or typical))
         return ahead

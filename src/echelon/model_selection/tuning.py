@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from .._utils.types import CostLike, LabelsLike, MatrixLike
 from ..base.nested import fresh
 from ..metrics import cost_scorer
-from ..ordinal.arrays import require_count
 from ..ordinal.labels import read_scale
 from .coarse_to_fine import CoarseToFineSearchCV
 from .preparation import prepare
+from .splitters import stratified_folds
 
 if TYPE_CHECKING:
     from .roster import Candidate
@@ -156,30 +153,3 @@ def best_settings(
         error_score="raise",
     )
     return dict(search.fit(X, y).best_params_)
-
-
-def stratified_folds(codes: Any, folds: int, random_state: int) -> list[Any]:
-    """Training and test rows of every fold; classes may be smaller than the number of folds."""
-    return _split(StratifiedKFold, codes, folds, shuffle=True, random_state=random_state)
-
-
-def repeated_splits(codes: Any, folds: int, repeats: int, random_state: int) -> list[Any]:
-    """Folds of repeated stratified cross-validation."""
-    require_count("repeats", repeats)
-    return _split(
-        RepeatedStratifiedKFold, codes, folds, n_repeats=repeats, random_state=random_state
-    )
-
-
-def _split(splitter: Any, codes: Any, folds: int, **options: Any) -> list[Any]:
-    """Folds of a stratified splitter, without its warning about small classes."""
-    require_count("folds", folds, 2)
-    largest = int(np.bincount(codes, minlength=1).max())
-    if largest < folds:
-        raise ValueError(
-            f"{folds} folds need a class of at least {folds} rows; the largest has {largest}."
-        )
-    with warnings.catch_warnings():
-        # Classes smaller than the number of folds are missing from some; the scale covers that.
-        warnings.filterwarnings("ignore", message="The least populated class")
-        return list(splitter(n_splits=folds, **options).split(np.zeros(len(codes)), codes))

@@ -1,4 +1,4 @@
-"""Units one after the other, or several at a time in processes that can be ended."""
+"""Tasks one after the other, or several at a time in processes that can be ended."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import pickle
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing, contextmanager
+from importlib import import_module
 from multiprocessing import resource_tracker
 from numbers import Integral
 from pathlib import Path
@@ -18,13 +19,13 @@ from typing import Any
 from joblib import effective_n_jobs, wrap_non_picklable_objects
 from threadpoolctl import threadpool_limits
 
-from .schedule import Schedule, Unit
-from .units import Arena, Outcome, play
+from .experiment import Experiment, Outcome, run_fold
+from .schedule import FoldTask, Schedule
 
 try:
     from joblib.externals.loky import ProcessPoolExecutor
 except ImportError:  # joblib has begun to unbundle what it ships
-    from loky import ProcessPoolExecutor
+    ProcessPoolExecutor = import_module("loky").ProcessPoolExecutor
 
 _DIED = "The process that ran it ended unexpectedly, perhaps for lack of memory."
 _ABANDONED = "The budget ended while one of its folds was running."
@@ -37,115 +38,117 @@ def count_jobs(n_jobs: int | None) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
-def run_units(arena: Arena, schedule: Schedule) -> Iterator[tuple[Unit, Outcome]]:
+def run_tasks(
+    experiment: Experiment, schedule: Schedule
+) -> Generator[tuple[FoldTask, Outcome], None, None]:
     """Outcomes as they come; close the iterator to end what still runs."""
     if schedule.jobs == 1:
-        while (unit := schedule.next()) is not None:
-            yield unit, play(arena, unit)
+        while (task := schedule.next()) is not None:
+            yield task, run_fold(experiment, task)
         return
-    with closing(_Crew(arena, schedule.jobs)) as crew:
+    with closing(_WorkerPool(experiment, schedule.jobs)) as pool:
         # Processes need seconds to start, in which this one has the first figures already. They
         # hold it up, so that its own time on a processor tells better what a fold takes.
-        while not crew.is_there() and (unit := schedule.next()) is not None:
+        while not pool.is_ready() and (task := schedule.next()) is not None:
             with threadpool_limits(1):
-                outcome = play(arena, unit, time.thread_time)
-            yield unit, outcome
-        yield from _run(crew, schedule)
+                outcome = run_fold(experiment, task, time.thread_time)
+            yield task, outcome
+        yield from _run(pool, schedule)
 
 
-def _run(crew: _Crew, schedule: Schedule) -> Iterator[tuple[Unit, Outcome]]:
+def _run(pool: _WorkerPool, schedule: Schedule) -> Iterator[tuple[FoldTask, Outcome]]:
     while True:
-        crew.fill(schedule)
-        if not crew.running:
+        pool.fill(schedule)
+        if not pool.running:
             return
-        done, _ = wait(crew.running, timeout=schedule.patience, return_when=FIRST_COMPLETED)
+        done, _ = wait(pool.running, timeout=schedule.patience, return_when=FIRST_COMPLETED)
         if not done:
-            for unit in (*crew.running.values(), *crew.suspects):
-                yield unit, Outcome(unit.model, unit.fold, error=_ABANDONED)
+            for task in (*pool.running.values(), *pool.to_retry):
+                yield task, Outcome(task.model, task.fold, error=_ABANDONED)
             return
-        yield from crew.collect(done)
+        yield from pool.collect(done)
 
 
-class _Crew:
-    """Worker processes that hold the arena, and the units that they run.
+class _WorkerPool:
+    """Worker processes that hold the experiment, and the tasks that they run.
 
-    When a process dies, all units that ran are suspects: they run again, one at a time, and the one
-    with which a process dies again is to blame.
+    When a process dies, all tasks that ran are retried, one at a time, and the one with which a
+    process dies again has failed.
     """
 
-    def __init__(self, arena: Arena, jobs: int) -> None:
+    def __init__(self, experiment: Experiment, jobs: int) -> None:
         self._jobs = jobs
-        self.running: dict[Any, Unit] = {}
-        self.suspects: list[Unit] = []
-        self._accused: Unit | None = None
+        self.running: dict[Any, FoldTask] = {}
+        self.to_retry: list[FoldTask] = []
+        self._retried: FoldTask | None = None
         # A file, because what is handed over when a process starts is waited for if it is large.
         self._folder = TemporaryDirectory(prefix="echelon-")
-        self._file = Path(self._folder.name) / "arena"
+        self._file = Path(self._folder.name) / "experiment"
         # Classes of a notebook or script go with it.
-        wrapped = wrap_non_picklable_objects(arena, keep_wrapper=False)
+        wrapped = wrap_non_picklable_objects(experiment, keep_wrapper=False)
         self._file.write_bytes(pickle.dumps(wrapped))
-        self._hire()
+        self._start_workers()
 
-    def _hire(self) -> None:
+    def _start_workers(self) -> None:
         # What tracks resources lets interrupts through when it starts, so it starts first.
         self._executor = ProcessPoolExecutor(
-            max_workers=self._jobs, initializer=_enter, initargs=(self._file,)
+            max_workers=self._jobs, initializer=_load_experiment, initargs=(self._file,)
         )
         if sys.platform != "win32":
             resource_tracker.ensure_running()
         with _no_interrupts():
-            self._greeting = self._executor.submit(_greet)
+            self._first_call = self._executor.submit(_answer)
 
-    def is_there(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether a process has begun to work."""
-        return bool(self._greeting.done())
+        return bool(self._first_call.done())
 
     def fill(self, schedule: Schedule) -> None:
-        """Start a suspect alone, or as many units as there are processes."""
-        if self.suspects and not self.running:
-            self._accused = self.suspects.pop(0)
-            self._start(self._accused)
+        """Retry a task alone, or as many tasks as there are processes."""
+        if self.to_retry and not self.running:
+            self._retried = self.to_retry.pop(0)
+            self._start(self._retried)
         while (
-            self._accused is None
+            self._retried is None
             and len(self.running) < self._jobs
-            and (unit := schedule.next()) is not None
+            and (task := schedule.next()) is not None
         ):
-            self._start(unit)
+            self._start(task)
 
-    def _start(self, unit: Unit) -> None:
+    def _start(self, task: FoldTask) -> None:
         try:
-            future = self._executor.submit(_play, unit)
+            future = self._executor.submit(_run_task, task)
         except BrokenExecutor as error:
-            # A process has died since the last unit was collected.
+            # A process has died since the last task was collected.
             future = Future()
             future.set_exception(error)
-        self.running[future] = unit
+        self.running[future] = task
 
-    def collect(self, done: Any) -> Iterator[tuple[Unit, Outcome]]:
-        """Outcomes of units that are done; those of a process that died become suspects."""
+    def collect(self, done: Any) -> Iterator[tuple[FoldTask, Outcome]]:
+        """Outcomes of tasks that are done; those of a process that died are retried."""
         died = False
         for future in done:
-            unit = self.running.pop(future)
-            accused, self._accused = self._accused, None
+            task = self.running.pop(future)
+            retried, self._retried = self._retried, None
             try:
-                yield unit, future.result()
+                yield task, future.result()
             except BrokenExecutor:
                 died = True
-                if unit is accused:
-                    yield unit, Outcome(unit.model, unit.fold, error=_DIED)
+                if task is retried:
+                    yield task, Outcome(task.model, task.fold, error=_DIED)
                 else:
-                    self.suspects.append(unit)
+                    self.to_retry.append(task)
         if died:
-            self.suspects += self.running.values()
-            self._dismiss()
-            self._hire()
+            self.to_retry += self.running.values()
+            self._stop_workers()
+            self._start_workers()
 
     def close(self) -> None:
         """End what runs."""
-        self._dismiss()
+        self._stop_workers()
         self._folder.cleanup()
 
-    def _dismiss(self) -> None:
+    def _stop_workers(self) -> None:
         self.running.clear()
         self._executor.shutdown(wait=True, kill_workers=True)
 
@@ -166,20 +169,20 @@ def _no_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_arena: Arena | None = None
+_experiment: Experiment | None = None
 
 
-def _enter(file: Path) -> None:
-    """Remember the arena, and ignore Ctrl-C where it could not be blocked."""
-    global _arena
-    _arena = pickle.loads(file.read_bytes())
+def _load_experiment(file: Path) -> None:
+    """Remember the experiment, and ignore Ctrl-C where it could not be blocked."""
+    global _experiment
+    _experiment = pickle.loads(file.read_bytes())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _greet() -> None: ...
+def _answer() -> None: ...
 
 
-def _play(unit: Unit) -> Outcome:
-    assert _arena is not None
+def _run_task(task: FoldTask) -> Outcome:
+    assert _experiment is not None
     with threadpool_limits(1):
-        return play(_arena, unit)
+        return run_fold(_experiment, task)

@@ -8,14 +8,13 @@ An order that was stated is never sorted again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Codes
+from .._utils.types import Codes, LabelsLike
 from .._utils.warnings import warn_caller
 from .columns import HOW_TO_ORDER, LabelColumn, plain_array, read_column
 
@@ -82,7 +81,7 @@ class OrdinalScale:
 
 
 def read_scale(
-    y: Any, classes: Sequence[Any] | npt.NDArray[Any] | None = None, *, name: str = "y"
+    y: Any, classes: LabelsLike | None = None, *, name: str = "y"
 ) -> tuple[OrdinalScale, Codes]:
     """Scale of a label column and the codes of its rows.
 
@@ -117,7 +116,7 @@ def read_scale(
     return OrdinalScale(levels, container), _encode(column, levels, name)
 
 
-def _stated_classes(classes: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _stated_classes(classes: LabelsLike) -> npt.NDArray[Any]:
     levels = plain_array(classes)
     if levels.ndim != 1 or len(levels) < 2:
         raise ValueError(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Codes, KeysLike, Vector
+from .._utils.types import Codes, KeysLike, Vector, VectorLike
 from .judgements import JudgementColumns, judged_pairs
 from .queries import by_id, checked_weights, query_codes
 
@@ -176,7 +176,7 @@ class PairSet:
 
     @classmethod
     def from_pairs(
-        cls, pairs: npt.ArrayLike, n_items: int, weights: npt.ArrayLike | None = None
+        cls, pairs: npt.ArrayLike, n_items: int, weights: VectorLike | None = None
     ) -> PairSet:
         """Stated preferences.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Codes, Vector
+from .._utils.types import Codes, Vector, VectorLike
 
 # Whole numbers are looked up in a table of at most so many entries per row.
 _TABLE_FACTOR = 4
@@ -131,7 +131,7 @@ def by_id(numbers: Mapping[Any, float], ids: Sequence[Any], name: str) -> list[f
     return [numbers[query] for query in ids]
 
 
-def checked_weights(weights: npt.ArrayLike | None, n: int, name: str) -> Vector:
+def checked_weights(weights: VectorLike | None, n: int, name: str) -> Vector:
     """Weights as numbers, none negative; ones for None."""
     if weights is None:
         return np.ones(n)

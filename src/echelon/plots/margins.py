@@ -19,7 +19,7 @@ from .._utils.types import (
 from ..base.reading import without_infinity
 from ..base.wrappers import inner_estimator, known_inputs
 from ..metrics._labels import require_length
-from ..metrics._responses import ranking_scores
+from ..metrics.responses import ranking_scores
 from ..ordinal.arrays import check_weights, read_numbers
 from ..ordinal.labels import read_scale
 from ..ordinal.reduction import side_matrix

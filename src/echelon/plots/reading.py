@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.feature_names import names_or_numbers
 from .._utils.types import Matrix, Vector
 from ..base.reading import FittedModel, label_order
 from ..base.wrappers import (
@@ -21,7 +22,7 @@ from ..base.wrappers import (
     opened,
     output_names,
 )
-from ..metrics._responses import ranking_scores
+from ..metrics.responses import ranking_scores
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
 
@@ -110,6 +111,4 @@ def feature_names(estimator: Any, n: int) -> list[str]:
     before, last = last_step(estimator)
     names = getattr(last, "feature_names_in_", None)
     names = output_names(before) if names is None else names
-    if names is None or len(names) != n:
-        return [f"x{j}" for j in range(n)]
-    return [str(name) for name in names]
+    return names_or_numbers(names, n)

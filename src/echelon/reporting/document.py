@@ -10,6 +10,7 @@ from importlib import import_module, resources
 from pathlib import Path
 
 from .._utils.files import write_whole
+from .._utils.versions import package_version
 from .content import Section
 
 _FRAME_HEIGHT = 760
@@ -90,7 +91,7 @@ def to_html(title: str, contents: Sequence[Section]) -> str:
     page = environment.get_template("page.html.j2").render(
         title=title,
         sections=contents,
-        version=_version(),
+        version=package_version("echelon") or "(not installed)",
         style=Markup(style),
         script=Markup(script),
         policy=_policy(script),
@@ -112,15 +113,6 @@ def require_packages() -> None:
 
 def _asset(name: str) -> str:
     return resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("echelon")
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 def _policy(script: str) -> str:

@@ -17,10 +17,11 @@ from ..inspection import (
     ordinal_importance,
     profile_table,
 )
-from ..inspection.holdout import rows_of, stratified_folds, unfitted
+from ..inspection.holdout import rows_of, unfitted
 from ..inspection.response import Response, stated_kinds
 from ..metrics import OrdinalReport, ordinal_report
 from ..model_selection import Leaderboard
+from ..model_selection.splitters import held_out_parts
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale
 from ..tables import Schema
@@ -223,10 +224,8 @@ class Study:
         rows = self.rows
         if self.is_new:
             return Trial(self.model, np.arange(len(rows)), _AS_GIVEN)
-        fold, number, _ = next(
-            stratified_folds(rows.codes, min(_QUARTER, len(rows)), 1, self.settings.random_state)
-        )
-        held, rest = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        folds = min(_QUARTER, len(rows))
+        rest, held = held_out_parts(rows.codes, folds, 1, self.settings.random_state)[0]
         fresh = unfitted(self.model, rows.scale)
         begun = time.process_time()
         fitted = fresh.fit(rows.inputs(rest), rows.targets(rest))

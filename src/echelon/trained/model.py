@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._utils.types import LabelArray, MatrixLike
+from .._utils.versions import package_version
 from .._utils.warnings import warn_caller
 from ..ordinal.labels import read_scale
 from ..tables import Schema
@@ -36,14 +36,8 @@ _LABEL_TYPES = {"text": str, "integer": int, "number": float, "boolean": bool}
 
 def current_versions() -> dict[str, str]:
     """Versions of Python and of the packages that a fitted model depends on."""
-    return {"python": python_version(), **{name: _version(name) for name in _PACKAGES}}
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"
+    found = {name: package_version(name) or "unknown" for name in _PACKAGES}
+    return {"python": python_version(), **found}
 
 
 def _now() -> str:

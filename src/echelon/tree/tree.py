@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.feature_names import input_names
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -267,8 +268,7 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if feature_names is None:
-            default = [f"x{j}" for j in range(self.n_features_in_)]
-            feature_names = getattr(self, "feature_names_in_", default)
+            feature_names = input_names(self)
         if len(feature_names) != self.n_features_in_:
             raise ValueError(
                 f"feature_names must have a name for each of {self.n_features_in_} features; "

@@ -205,7 +205,7 @@ def _drawn_signs(m: int, n_draws: int, random_state: Any) -> Iterator[Matrix]:
     require_count("n_draws", n_draws)
     rng = np.random.default_rng(random_state)
     for count in blocks(n_draws, m):
-        yield 2.0 * rng.integers(0, 2, size=(m, count), dtype=np.int8) - 1.0
+        yield np.where(rng.integers(0, 2, size=(m, count), dtype=np.int8), 1.0, -1.0)
 
 
 def _inputs(X: npt.ArrayLike) -> Matrix:

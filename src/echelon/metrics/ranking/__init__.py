@@ -19,7 +19,6 @@ from .auc_intervals import (
     auc_deviation_probability,
     compare_auc,
 )
-from .compare import RankerComparison, compare_query_scores, compare_rankers, per_query
 from .emphasis import preference_loss, weighted_misranking
 from .emphasis_axioms import check_emphasis
 from .first_hit import (
@@ -43,6 +42,7 @@ from .retrieval import (
     precision_at,
     recall_at,
 )
+from .significance import RankerComparison, compare_query_scores, compare_rankers, per_query
 from .summary import QueryScores
 
 __all__ = [

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.integrate import trapezoid
 
 from ..._utils.choices import require_choice
-from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike
+from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
 from .misranking import PairShares, QueryPairs, pair_metric, pair_rows, query_pairs, tie_error
 from .queries import QueryRows, by_query
 
@@ -20,12 +20,12 @@ LEVEL_AVERAGES = ("pairs", "level_pairs", "thresholds")
 
 @pair_metric
 def auc_score(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    qid: KeysLike | None = None,
+    sample_weight: VectorLike | None = None,
+    query_weight: WeightsLike | None = None,
     ties: str = "half",
     average: str = "pairs",
     empty: str | float = "skip",

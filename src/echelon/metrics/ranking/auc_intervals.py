@@ -17,7 +17,7 @@ from scipy import stats
 from ..._utils.choices import require_choice
 from ..._utils.types import LabelsLike, Vector
 from ...ordinal.arrays import require_count
-from ..comparison import two_sided_p
+from ..significance import two_sided_p
 from .auc import positives
 from .queries import by_query
 

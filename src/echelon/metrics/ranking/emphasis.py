@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._utils.types import Index, LabelsLike, Matrix, Vector
+from ..._utils.types import Index, KeysLike, LabelsLike, Matrix, Vector, VectorLike, WeightsLike
 from ...ordinal.arrays import read_numbers, require_count
 from ...pairs.preference_panel import ROUNDING, read_probabilities
 from .emphasis_axioms import Emphasis, as_function, check_emphasis
@@ -33,13 +33,13 @@ _BLOCK = 1 << 20
 @is_loss
 @query_metric
 def weighted_misranking(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
     omega: str | Emphasis | npt.ArrayLike = "uniform",
     k: int | None = None,
-    qid: Any = None,
-    query_weight: Any = None,
+    qid: KeysLike | None = None,
+    query_weight: WeightsLike | None = None,
     ties: str = "half",
     empty: str | float = "skip",
     check: bool = True,
@@ -161,7 +161,7 @@ def _named_sums(view: QueryRows, omega: str, k: int | None, ties: str) -> tuple[
     _check_name(omega, k)
     if omega == "auc":
         _refuse_levels(view.relevance)
-    if omega == "top_k":
+    if k is not None:
         # Below the first k the target is one tie.
         outside = _target_ranks(view.relevance, view.starts) > k
         labels = np.where(outside, -np.inf, view.relevance)

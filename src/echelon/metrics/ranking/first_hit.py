@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from ..._utils.types import Codes, Vector
+from ..._utils.types import Codes, KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
 from ...ordinal.arrays import require_count
 from .gains import Gain, discounts_of, gains_of
 from .presets import conventions
@@ -28,16 +28,16 @@ _MOST_GRADE = 1024
 
 @query_metric
 def reciprocal_rank(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    query_weight: Any = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     threshold: float | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
     empty: float | str = 0.0,
 ) -> QueryScores:
     """One over the position of the first relevant row; the mean over queries is MRR.
@@ -77,16 +77,16 @@ mean_reciprocal_rank = reciprocal_rank
 
 @query_metric
 def hit_rate(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    query_weight: Any = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     threshold: float | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
     empty: float | str = 0.0,
 ) -> QueryScores:
     """Share of the queries with a relevant row among the first k.
@@ -114,17 +114,17 @@ def hit_rate(
 
 @query_metric
 def expected_reciprocal_rank(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    query_weight: Any = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     gain: Gain = "exponential",
     max_grade: float | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
     empty: float | str = 0.0,
 ) -> QueryScores:
     """Expected reciprocal rank (ERR) of the row at which a reader stops, mean over queries.

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._utils.choices import require_choice
-from ..._utils.types import Vector, VectorLike
+from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
 from ...pairs.misranking import misranked, misranked_by_query
 from ...pairs.pair_set import PairSet
 from .queries import QueryRows, by_query, read_score_column
-from .summary import QueryScores, is_loss, query_metric, settled
+from .summary import P, QueryScores, is_loss, query_metric, settled
 
 #: How much of an error a pair with equal scores is.
 TIE_ERRORS = {"half": 0.5, "error": 1.0, "correct": 0.0}
@@ -50,7 +50,7 @@ class PairShares:
         return settled(self.view, self.part, self.whole, self.empty)
 
 
-def pair_metric(shares_of: Callable[..., PairShares]) -> Callable[..., float]:
+def pair_metric(shares_of: Callable[P, PairShares]) -> Callable[P, float]:
     """Make a metric from a function that returns `PairShares`, as `query_metric` does."""
     metric = query_metric(shares_of)
     metric.by_query = lambda *args, **options: shares_of(*args, **options).by_query()  # type: ignore[attr-defined]
@@ -60,12 +60,12 @@ def pair_metric(shares_of: Callable[..., PairShares]) -> Callable[..., float]:
 @is_loss
 @pair_metric
 def misranking_loss(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    qid: KeysLike | None = None,
+    sample_weight: VectorLike | None = None,
+    query_weight: WeightsLike | None = None,
     ties: str = "half",
     average: str = "pairs",
     empty: str | float = "skip",
@@ -119,12 +119,12 @@ def misranking_loss(
 
 @pair_metric
 def pairwise_accuracy(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    qid: KeysLike | None = None,
+    sample_weight: VectorLike | None = None,
+    query_weight: WeightsLike | None = None,
 ) -> PairShares:
     """Share of the pairs of one query with different labels in the right order, ties half.
 
@@ -177,12 +177,12 @@ def stated_misranking_loss(
 
 @query_metric
 def kendall_tau_by_query(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    qid: KeysLike | None = None,
+    sample_weight: VectorLike | None = None,
+    query_weight: WeightsLike | None = None,
     empty: str | float = "skip",
 ) -> QueryScores:
     """Kendall's τ_b between labels and scores of each query, averaged over the queries.

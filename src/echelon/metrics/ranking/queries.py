@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -170,7 +170,7 @@ def rank_rows(view: QueryRows, ties: str, gains: Vector, doc_id: Any = None) -> 
 
 def order_within(keys: Vector, blocks: Iterable[Block], *, stable: bool = True) -> Codes:
     """Rows by rising key within each query of `padded_queries`."""
-    kind = "stable" if stable else None
+    kind: Literal["stable"] | None = "stable" if stable else None
     result = np.empty(len(keys), dtype=np.intp)
     # NaN sorts behind everything, but NumPy sorts much faster without it.
     behind = np.inf if len(keys) and keys.max() < np.inf else np.nan

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._utils.choices import require_choice
-from ..._utils.types import Vector
+from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
 from ...ordinal.arrays import require_count
 from .gains import Discount, Gain, discounts_of, gains_of, within
 from .presets import conventions
@@ -24,18 +24,18 @@ from .summary import QueryScores, query_metric, settled
 
 @query_metric
 def dcg(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    sample_weight: VectorLike | None = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     gain: Gain | None = None,
     discount: Discount | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
 ) -> QueryScores:
     """Discounted cumulative gain, Σ gain × discount over positions, averaged over queries.
 
@@ -68,18 +68,18 @@ def dcg(
 
 @query_metric
 def ndcg_score(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    sample_weight: VectorLike | None = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     gain: Gain | None = None,
     discount: Discount | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
     empty: float | str | None = None,
 ) -> QueryScores:
     """Normalised discounted cumulative gain: DCG over that of the best order, mean over queries.
@@ -143,17 +143,17 @@ def ndcg_score(
 
 @query_metric
 def precision_at(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    sample_weight: VectorLike | None = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     threshold: float | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
     empty: float | str = 0.0,
     divide_by: str = "k",
 ) -> QueryScores:
@@ -201,17 +201,17 @@ def precision_at(
 
 @query_metric
 def recall_at(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    sample_weight: VectorLike | None = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     threshold: float | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
     empty: float | str | None = None,
     divide_by: str = "relevant",
 ) -> QueryScores:
@@ -253,17 +253,17 @@ def recall_at(
 
 @query_metric
 def average_precision(
-    y_true: Any,
-    y_score: Any,
+    y_true: LabelsLike,
+    y_score: VectorLike,
     *,
-    qid: Any = None,
+    qid: KeysLike | None = None,
     k: int | None = None,
-    sample_weight: Any = None,
-    query_weight: Any = None,
+    sample_weight: VectorLike | None = None,
+    query_weight: WeightsLike | None = None,
     preset: str | None = None,
     threshold: float | None = None,
     ties: str | None = None,
-    doc_id: Any = None,
+    doc_id: KeysLike | None = None,
     empty: float | str | None = None,
     divide_by: str | None = None,
 ) -> QueryScores:
@@ -361,7 +361,7 @@ def _precision(
 ) -> Vector:
     """Expected precision at each place if a relevant row stands there."""
     place = ranking.positions + 1.0
-    seen = np.cumsum(relevant)
+    seen: Vector = np.cumsum(relevant, dtype=np.float64)
     seen = seen - np.repeat((seen - relevant)[view.starts[:-1]], view.sizes)
     if ranking.groups is None:
         return seen / place

@@ -7,7 +7,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, Protocol
 
 import numpy as np
 from scipy import stats
@@ -19,6 +19,16 @@ from .queries import QueryRows
 
 #: Numbers drawn at a time when queries are resampled or signs flipped.
 _BLOCK = 1 << 21
+
+
+P = ParamSpec("P")
+
+
+class HasMean(Protocol):
+    """Scores of queries that have a mean."""
+
+    def mean(self) -> float:
+        """Over the queries."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +100,14 @@ class QueryScores:
         return QueryScores(ids, self.values[kept], self.weights[kept])
 
 
-def query_metric(values_of: Callable[..., Any]) -> Callable[..., float]:
+def query_metric(values_of: Callable[P, HasMean]) -> Callable[P, float]:
     """Make a metric, the mean over queries, from a function that returns `QueryScores`.
 
     The function stays at hand as the metric's attribute ``by_query``.
     """
 
     @functools.wraps(values_of)
-    def metric(*args: Any, **kwargs: Any) -> float:
+    def metric(*args: P.args, **kwargs: P.kwargs) -> float:
         return values_of(*args, **kwargs).mean()
 
     signature = inspect.signature(values_of)
@@ -106,7 +116,7 @@ def query_metric(values_of: Callable[..., Any]) -> Callable[..., float]:
     return metric
 
 
-def is_loss(metric: Callable[..., float]) -> Callable[..., float]:
+def is_loss(metric: Callable[P, float]) -> Callable[P, float]:
     """Mark a metric that falls with quality, so that scorers negate it."""
     metric.greater_is_better = False  # type: ignore[attr-defined]
     return metric

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
+from ..._utils.versions import package_versions
 from ...base.wrappers import last_step
 from ..content import Pairs, Section, Sentences, count
 from ..facts import MOST_ROWS, Facts
@@ -89,13 +89,7 @@ def _text(value: Any) -> str:
 
 
 def _versions() -> list[tuple[str, str]]:
-    found = [("python", platform.python_version())]
-    for package in _PACKAGES:
-        try:
-            found.append((package, version(package)))
-        except PackageNotFoundError:
-            continue
-    return found
+    return [("python", platform.python_version()), *package_versions(_PACKAGES).items()]
 
 
 def _methods(facts: Facts) -> list[tuple[str, str]]:

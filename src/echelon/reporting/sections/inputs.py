@@ -144,7 +144,7 @@ def _effect(place: int, effect: Any) -> Any:
 def rules(study: Study) -> Section | None:
     """The most important rules in sentences."""
     table = study.response.table(study.rows.X)
-    words = raw_rules(study.model, list(study.response.classes), table)
+    words = raw_rules(study.model, study.response.classes, table)
     if words is None or not words.last.rules_:
         return None
     ordered = by_importance(words.last.rules_)

@@ -18,8 +18,8 @@ from echelon.metrics.ranking import (
     stated_misranking_loss,
 )
 from echelon.metrics.scorers import get_ranking_scorer, make_ranking_scorer
-from echelon.model_selection.query_splits import PairKFold, QueryKFold
-from echelon.model_selection.ranking import cross_validate_ranker
+from echelon.model_selection.ranker_validation import cross_validate_ranker
+from echelon.model_selection.splitters import PairKFold, QueryKFold
 from echelon.pairs import PairSet
 from echelon.ranking.linear_rank_svm import LinearRankSVM
 from echelon.ranking.rank_boost import RankBoost

@@ -1,7 +1,11 @@
-"""Splits of ranking data: by whole queries, and by stated pairs."""
+"""Rows, queries and pairs dealt into folds: by class, by whole queries, and by stated pairs.
+
+How the rows of a class are spread over folds is in `echelon.base.folds`, which estimators share.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from heapq import heapreplace
 from typing import Any
@@ -10,15 +14,65 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.model_selection import BaseCrossValidator, ShuffleSplit
+from sklearn.model_selection import (
+    BaseCrossValidator,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+)
 from sklearn.utils import check_random_state
 
 from .._utils.choices import require_choice
-from .._utils.types import Index, KeysLike, LabelsLike, MatrixLike, RandomStateLike
+from .._utils.types import Codes, Index, KeysLike, LabelsLike, MatrixLike, RandomStateLike
+from ..base.folds import deal_folds
 from ..ordinal.arrays import require_count
 from ..pairs.queries import query_codes
 
 _PLAIN = {bool, int, float}
+
+
+#: Training and test rows.
+Split = tuple[Index, Index]
+
+
+def stratified_folds(codes: Codes, folds: int, random_state: int) -> list[Split]:
+    """Training and test rows of every fold; classes may be smaller than the number of folds."""
+    return _split(StratifiedKFold, codes, folds, shuffle=True, random_state=random_state)
+
+
+def repeated_splits(codes: Codes, folds: int, repeats: int, random_state: int) -> list[Split]:
+    """Folds of repeated stratified cross-validation."""
+    require_count("repeats", repeats)
+    return _split(
+        RepeatedStratifiedKFold, codes, folds, n_repeats=repeats, random_state=random_state
+    )
+
+
+def _split(splitter: Any, codes: Codes, folds: int, **options: Any) -> list[Split]:
+    """Folds of a stratified splitter, without its warning about small classes."""
+    require_count("folds", folds, 2)
+    largest = int(np.bincount(codes, minlength=1).max())
+    if largest < folds:
+        raise ValueError(
+            f"{folds} folds need a class of at least {folds} rows; the largest has {largest}."
+        )
+    with warnings.catch_warnings():
+        # Classes smaller than the number of folds are missing from some; the scale covers that.
+        warnings.filterwarnings("ignore", message="The least populated class")
+        return list(splitter(n_splits=folds, **options).split(np.zeros(len(codes)), codes))
+
+
+def held_out_parts(codes: Codes, cv: int, repeats: int, random_state: int) -> list[Split]:
+    """Folds that any class may be too small for: rows are dealt out by rising label."""
+    if len(codes) < cv:
+        raise ValueError(f"cv must be at most the number of rows, {len(codes)}; found {cv}.")
+    rng = np.random.RandomState(random_state)
+    dealt = [deal_folds(codes, cv, rng) for _ in range(repeats)]
+    return [
+        (np.flatnonzero(fold != number), np.flatnonzero(fold == number))
+        for fold in dealt
+        for number in range(cv)
+    ]
 
 
 class _QuerySplitter(BaseCrossValidator):
@@ -43,7 +97,7 @@ class _QuerySplitter(BaseCrossValidator):
         y: LabelsLike | None = None,
         groups: KeysLike | None = None,
         qid: KeysLike | None = None,
-    ) -> Iterator[tuple[Index, Index]]:
+    ) -> Iterator[Split]:
         """Rows of the training and the test part of every split.
 
         Parameters
@@ -65,7 +119,7 @@ class _QuerySplitter(BaseCrossValidator):
         for training, test in self._parts(np.bincount(codes, minlength=len(ids))):
             yield _rows_of(codes, training, len(ids)), _rows_of(codes, test, len(ids))
 
-    def _parts(self, sizes: Index) -> Iterator[tuple[Index, Index]]:
+    def _parts(self, sizes: Index) -> Iterator[Split]:
         """Queries of the two parts of every split, from the queries' numbers of rows."""
         raise NotImplementedError
 
@@ -98,7 +152,7 @@ class QueryKFold(_QuerySplitter):
     Examples
     --------
     >>> import numpy as np
-    >>> from echelon.model_selection.query_splits import QueryKFold
+    >>> from echelon.model_selection.splitters import QueryKFold
     >>> X, qid = np.zeros((6, 1)), ["b", "a", "c", "b", "a", "a"]
     >>> for training, test in QueryKFold(2).split(X, qid=qid):
     ...     print(training, test)
@@ -115,7 +169,7 @@ class QueryKFold(_QuerySplitter):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _parts(self, sizes: Index) -> Iterator[tuple[Index, Index]]:
+    def _parts(self, sizes: Index) -> Iterator[Split]:
         fold = _deal(sizes, self.n_splits, _rng(self.shuffle, self.random_state), "queries")
         for k in range(self.n_splits):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
@@ -141,7 +195,7 @@ class QueryShuffleSplit(_QuerySplitter):
     Examples
     --------
     >>> import numpy as np
-    >>> from echelon.model_selection.query_splits import QueryShuffleSplit
+    >>> from echelon.model_selection.splitters import QueryShuffleSplit
     >>> qid = np.repeat([7, 8, 9], 2)
     >>> splitter = QueryShuffleSplit(1, test_size=1, random_state=0)
     >>> [qid[test].tolist() for _, test in splitter.split(np.zeros((6, 1)), qid=qid)]
@@ -162,7 +216,7 @@ class QueryShuffleSplit(_QuerySplitter):
         self.train_size = train_size
         self.random_state = random_state
 
-    def _parts(self, sizes: Index) -> Iterator[tuple[Index, Index]]:
+    def _parts(self, sizes: Index) -> Iterator[Split]:
         test_size = 0.2 if self.test_size is None and self.train_size is None else self.test_size
         draws = ShuffleSplit(
             self.n_splits,
@@ -199,7 +253,7 @@ class PairKFold(BaseCrossValidator):
 
     Examples
     --------
-    >>> from echelon.model_selection.query_splits import PairKFold
+    >>> from echelon.model_selection.splitters import PairKFold
     >>> pairs = [("x", "y"), ("y", "x"), ("x", "z"), ("y", "z")]
     >>> for training, test in PairKFold(2).split(pairs):
     ...     print(training, test)
@@ -241,7 +295,7 @@ class PairKFold(BaseCrossValidator):
         y: LabelsLike | None = None,
         groups: KeysLike | None = None,
         pairs: npt.ArrayLike | None = None,
-    ) -> Iterator[tuple[Index, Index]]:
+    ) -> Iterator[Split]:
         """Positions of the training and the test pairs of every fold.
 
         Parameters

@@ -18,12 +18,12 @@ from sklearn.utils import _safe_indexing
 from ..metrics import cost_scorer, get_scorer
 from ..metrics.measures import MEASURES
 from .leaderboard import SHOWN
-from .schedule import Unit
+from .schedule import FoldTask
 from .tuning import best_settings
 
 
 @dataclass(frozen=True)
-class Entrant:
+class Entry:
     """A whole estimator, with preparation, and the grid of its parameters that is searched."""
 
     name: str
@@ -33,17 +33,17 @@ class Entrant:
 
 
 @dataclass(frozen=True)
-class Arena:
-    """What all units share: data, folds, what is measured, and who takes part.
+class Experiment:
+    """What all tasks share: data, folds, what is measured, and who takes part.
 
-    With ``strict`` a unit that fails raises, and warnings are not silenced.
+    With ``strict`` a task that fails raises, and warnings are not silenced.
     """
 
     X: Any
     y: Any
     classes: list[Any]
     splits: list[Any]
-    entrants: Mapping[str, Entrant]
+    entries: Mapping[str, Entry]
     cost: Any = None
     random_state: int = 0
     strict: bool = False
@@ -51,14 +51,14 @@ class Arena:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a unit has found.
+    """What a task has found.
 
     Parameters
     ----------
     model, fold
-        The unit.
+        The task.
     figures : mapping from measure to float
-        Empty if the unit failed.
+        Empty if the task failed.
     fit_seconds, seconds : float
         Of the fit with the chosen settings; of everything but a search that was given up.
     settings : mapping
@@ -83,42 +83,44 @@ class TooSlowError(BaseException):
     """A time limit is over; not an Exception, so that no estimator takes it for its own."""
 
 
-def play(arena: Arena, unit: Unit, clock: Callable[[], float] = time.perf_counter) -> Outcome:
-    """Run a unit; what goes wrong is its outcome too, unless the arena is strict.
+def run_fold(
+    experiment: Experiment, task: FoldTask, clock: Callable[[], float] = time.perf_counter
+) -> Outcome:
+    """Run a task; what goes wrong is its outcome too, unless the experiment is strict.
 
-    `clock` is what the seconds of the whole unit are taken from.
+    `clock` is what the seconds of the whole task are taken from.
     """
-    if arena.strict:
-        return _measure(arena, unit, clock)
+    if experiment.strict:
+        return _measure(experiment, task, clock)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return _measure(arena, unit, clock)
+            return _measure(experiment, task, clock)
         except TooSlowError:
-            reason = f"One fold took more than {unit.limit:.0f} s, its share of the budget."
+            reason = f"One fold took more than {task.limit:.0f} s, its share of the budget."
         except Exception as error:
             reason = _sentence(error)
-    return Outcome(unit.model, unit.fold, error=reason)
+    return Outcome(task.model, task.fold, error=reason)
 
 
-def _measure(arena: Arena, unit: Unit, clock: Callable[[], float]) -> Outcome:
-    entrant = arena.entrants[unit.model]
-    training, test = arena.splits[unit.fold]
-    X, y = _safe_indexing(arena.X, training), _safe_indexing(arena.y, training)
+def _measure(experiment: Experiment, task: FoldTask, clock: Callable[[], float]) -> Outcome:
+    entry = experiment.entries[task.model]
+    training, test = experiment.splits[task.fold]
+    X, y = _safe_indexing(experiment.X, training), _safe_indexing(experiment.y, training)
     begun, started = time.perf_counter(), clock()
-    settings, given_up = _search(arena, entrant, unit, X, y)
+    settings, given_up = _search(experiment, entry, task, X, y)
     searched = time.perf_counter()
     if given_up:
         started = clock()
-    left = None if unit.limit is None else max(0.1, unit.limit - (searched - begun))
+    left = None if task.limit is None else max(0.1, task.limit - (searched - begun))
     with time_limit(left):
-        model = clone(entrant.estimator).set_params(**settings).fit(X, y)
+        model = clone(entry.estimator).set_params(**settings).fit(X, y)
         fitted = time.perf_counter()
-        rows = _safe_indexing(arena.X, test), _safe_indexing(arena.y, test)
-        figures = _figures(arena, model, *rows)
+        rows = _safe_indexing(experiment.X, test), _safe_indexing(experiment.y, test)
+        figures = _figures(experiment, model, *rows)
     return Outcome(
-        unit.model,
-        unit.fold,
+        task.model,
+        task.fold,
         figures,
         fit_seconds=fitted - searched,
         seconds=clock() - started,
@@ -128,36 +130,36 @@ def _measure(arena: Arena, unit: Unit, clock: Callable[[], float]) -> Outcome:
 
 
 def _search(
-    arena: Arena, entrant: Entrant, unit: Unit, X: Any, y: Any
+    experiment: Experiment, entry: Entry, task: FoldTask, X: Any, y: Any
 ) -> tuple[dict[str, Any], bool]:
     """Settings from the training rows alone, and whether the search took too long."""
-    if not unit.search:
+    if not task.search:
         return {}, False
     try:
         # The other half of the time is for the fit.
-        with time_limit(None if unit.limit is None else 0.5 * unit.limit):
+        with time_limit(None if task.limit is None else 0.5 * task.limit):
             chosen = best_settings(
-                entrant.estimator,
-                entrant.settings,
+                entry.estimator,
+                entry.settings,
                 X,
                 y,
-                classes=arena.classes,
-                cost=arena.cost,
-                random_state=arena.random_state,
+                classes=experiment.classes,
+                cost=experiment.cost,
+                random_state=experiment.random_state,
             )
             return chosen, False
     except TooSlowError:
         return {}, True
 
 
-def _figures(arena: Arena, model: Any, X: Any, y: Any) -> dict[str, float]:
+def _figures(experiment: Experiment, model: Any, X: Any, y: Any) -> dict[str, float]:
     scorers = {
-        key: get_scorer(MEASURES[key].scorer, classes=arena.classes)
+        key: get_scorer(MEASURES[key].scorer, classes=experiment.classes)
         for key in SHOWN
         if MEASURES[key].needs != "probabilities" or hasattr(model, "predict_proba")
     }
-    if arena.cost is not None:
-        scorers["cost"] = cost_scorer(arena.cost, classes=arena.classes)
+    if experiment.cost is not None:
+        scorers["cost"] = cost_scorer(experiment.cost, classes=experiment.classes)
     found = check_scoring(model, scoring=scorers)(model, X, y)
     return {key: float(MEASURES[key].sign * value) for key, value in found.items()}
 
@@ -167,7 +169,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     """Raise `TooSlowError` after so many seconds, where the system has such an alarm.
 
     Compiled loops are interrupted when they return to Python. Only the main thread can be
-    interrupted, and not on Windows: there the end of the budget is what ends a unit.
+    interrupted, and not on Windows: there the end of the budget is what ends a task.
     """
     if (
         seconds is None

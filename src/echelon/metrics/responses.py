@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.base import is_classifier
 from sklearn.metrics._scorer import _cached_call
 
-from .._utils.types import Matrix, Vector
+from .._utils.types import LabelsLike, Matrix, Vector
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
 from ._labels import plain_labels, stated_order
@@ -22,17 +22,17 @@ MethodCaller = Callable[..., Any]
 single_call: MethodCaller = partial(_cached_call, None)
 
 
-class Response:
+class ScaledResponse:
     """What an estimator says about X, put on the scale of a scorer."""
 
     def __init__(
-        self, method_caller: MethodCaller, estimator: Any, X: Any, classes: npt.ArrayLike | None
+        self, method_caller: MethodCaller, estimator: Any, X: Any, classes: LabelsLike | None
     ) -> None:
         self.method_caller = method_caller
         self.estimator = estimator
         self.X = X
         self.known = getattr(estimator, "classes_", None)
-        self.classes = np.asarray(self.known if classes is None else classes)
+        self.classes: npt.NDArray[Any] = np.asarray(self.known if classes is None else classes)
 
     def call(self, method: str) -> Any:
         """What a method of the estimator gives for X."""
@@ -82,7 +82,7 @@ class Response:
 
 def ranking_scores(estimator: Any, X: Any, method_caller: MethodCaller = single_call) -> Vector:
     """One score per row by which an estimator ranks, whatever kind of estimator it is."""
-    response = Response(method_caller, estimator, X, None)
+    response = ScaledResponse(method_caller, estimator, X, None)
     if is_classifier(estimator):
         found = response.first_scores(("predict_latent", "decision_function", "predict_proba"))
         if found is not None:

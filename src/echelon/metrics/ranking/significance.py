@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
 from ..._utils.choices import require_choice
 from ..._utils.types import KeysLike, LabelsLike, RandomStateLike, Vector, VectorLike
-from ..comparison import two_sided_p
+from ..significance import two_sided_p
 from .queries import by_query
 from .retrieval import ndcg_score
 from .summary import QueryScores, blocks, mean_interval, standard_error, weighted_mean
@@ -54,7 +53,7 @@ class RankerComparison:
 def per_query(
     metric: Callable[..., float],
     y_true: LabelsLike,
-    y_score: npt.ArrayLike,
+    y_score: VectorLike,
     *,
     qid: KeysLike | None = None,
     query_weight: VectorLike | None = None,
@@ -100,8 +99,8 @@ def per_query(
 
 def compare_rankers(
     y_true: LabelsLike,
-    scores_a: Any,
-    scores_b: Any,
+    scores_a: VectorLike,
+    scores_b: VectorLike,
     *,
     metric: Callable[..., float] = ndcg_score,
     qid: KeysLike | None = None,
@@ -148,7 +147,12 @@ def compare_rankers(
     >>> result.wins, result.losses, round(result.difference, 3), result.p_value
     (6, 0, 0.369, 0.03125)
     """
-    common = {"metric": metric, "y_true": y_true, "qid": qid, "query_weight": query_weight}
+    common: dict[str, Any] = {
+        "metric": metric,
+        "y_true": y_true,
+        "qid": qid,
+        "query_weight": query_weight,
+    }
     return compare_query_scores(
         per_query(y_score=scores_a, **common, **options),
         per_query(y_score=scores_b, **common, **options),
@@ -243,8 +247,8 @@ def _sign_flips(terms: Vector, n_resamples: int, rng: np.random.Generator) -> fl
     n = len(terms)
     found = abs(float(terms.sum())) * (1.0 - 1e-12)
     if n < 63 and 1 << n <= n_resamples:
-        signs = 1 - 2 * ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1)
-        return float(np.mean(np.abs(signs @ terms) >= found))
+        every = 1 - 2 * ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1)
+        return float(np.mean(np.abs(every @ terms) >= found))
     as_far = 0
     for count in blocks(n_resamples, n):
         signs = 1.0 - 2.0 * rng.integers(0, 2, size=(count, n), dtype=np.int8)

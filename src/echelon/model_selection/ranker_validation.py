@@ -23,14 +23,14 @@ from .._utils.types import (
     VectorLike,
 )
 from ..base.folds import deal_folds
-from ..metrics.comparison import Summary
 from ..metrics.ranking.misranking import stated_misranking_loss
 from ..metrics.ranking.queries import read_label_column
 from ..metrics.ranking.summary import QueryScores
 from ..metrics.scorers import RankingScorer, as_ranking_scorer
+from ..metrics.significance import Summary
 from ..ordinal.arrays import require_count
-from .query_splits import PairKFold, QueryKFold
 from .ranker_folds import FoldResult, RankingProblem, read_problem, run_fold
+from .splitters import PairKFold, QueryKFold
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RankerValidation(Mapping[str, Any]):
 
     def summary(self, name: str) -> Summary:
         """Mean and spread of a score over the folds."""
-        return Summary.of(self.scores[name])
+        return Summary.of(self.scores[name].tolist())
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {"fit_time": self.fit_time, "score_time": self.score_time}
@@ -157,7 +157,7 @@ def cross_validate_ranker(
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import Ridge
-    >>> from echelon.model_selection.ranking import cross_validate_ranker
+    >>> from echelon.model_selection.ranker_validation import cross_validate_ranker
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(60, 3)), rng.integers(12, size=60)
     >>> y = (X[:, 0] > 0).astype(int)
@@ -168,14 +168,14 @@ def cross_validate_ranker(
     """
     problem = read_problem(X, y, qid, sample_weight, pairs, pair_weight)
     by_pairs = problem.pairs is not None
-    judges = _pair_scoring(scoring) if by_pairs else _row_scoring(scoring)
+    scorers = _pair_scoring(scoring) if by_pairs else _row_scoring(scoring)
     _check_error_score(error_score)
     parts = list(_parts(cv, problem))
     folds = Parallel(n_jobs=n_jobs)(
-        delayed(run_fold)(clone(estimator), problem, training, test, judges, error_score)
+        delayed(run_fold)(clone(estimator), problem, training, test, scorers, error_score)
         for training, test in parts
     )
-    return _gather(folds, list(judges), return_estimator)
+    return _gather(folds, list(scorers), return_estimator)
 
 
 def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Index, Index]]:
@@ -184,7 +184,7 @@ def _parts(cv: Any, problem: RankingProblem) -> Iterator[tuple[Index, Index]]:
         require_count("cv", cv, least=2)
         if problem.pairs is None and problem.qid is None:
             return _dealt_rows(read_label_column(problem.y), int(cv))
-        cv = QueryKFold(cv) if problem.pairs is None else PairKFold(cv)
+        cv = QueryKFold(int(cv)) if problem.pairs is None else PairKFold(int(cv))
     if isinstance(cv, (str, bytes)) or not (hasattr(cv, "split") or hasattr(cv, "__iter__")):
         raise ValueError(
             f"cv must be a number of folds, a splitter, or pairs of training and test rows; found "
@@ -221,15 +221,15 @@ def _row_scoring(scoring: Any) -> dict[str, RankingScorer]:
 def _pair_scoring(scoring: Any) -> dict[str, Callable[..., float]]:
     if scoring is None:
         return {"pairwise_accuracy": _pairwise_accuracy}
-    judges = scoring if isinstance(scoring, Mapping) else {"score": scoring}
+    scorers = scoring if isinstance(scoring, Mapping) else {"score": scoring}
     if not all(
-        callable(judge) and not isinstance(judge, RankingScorer) for judge in judges.values()
+        callable(scorer) and not isinstance(scorer, RankingScorer) for scorer in scorers.values()
     ):
         raise ValueError(
             "With pairs, scoring must be a function of pairs, scores and pair_weight, or a dict of "
             f"such functions; found {scoring!r}."
         )
-    return dict(judges)
+    return dict(scorers)
 
 
 def _pairwise_accuracy(pairs: Index, scores: Vector, pair_weight: Vector) -> float:

@@ -16,7 +16,7 @@ from echelon.metrics import (
     nemenyi_critical_difference,
     nemenyi_test,
 )
-from echelon.metrics.ranks import indistinguishable
+from echelon.metrics.significance import indistinguishable
 from reproduction import read_table
 
 tables = hnp.arrays(

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 
-from echelon.model_selection.query_splits import PairKFold, QueryKFold, QueryShuffleSplit
+from echelon.model_selection.splitters import PairKFold, QueryKFold, QueryShuffleSplit
 
 QIDS = st.lists(st.integers(0, 12), min_size=8, max_size=60).filter(lambda q: len(set(q)) >= 3)
 SPLITTERS = [
