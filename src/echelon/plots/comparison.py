@@ -172,17 +172,9 @@ class CriticalDifferenceDisplay(Display):
         self.ax_.plot(
             (label.rank, label.rank, end), (0, y, y), color=FAINT, linewidth=0.9, zorder=2
         )
-        self.ax_.annotate(
-            label.text,
-            (end, y),
-            xytext=(0.5 * self._font_size * label.side, 0),
-            textcoords="offset points",
-            ha="left" if label.side > 0 else "right",
-            va="center",
-            fontsize=self._font_size,
-            color=INK,
-            parse_math=False,
-        )
+        move = (0.5 * self._font_size * label.side, 0.0)
+        side = "left" if label.side > 0 else "right"
+        style.write(self.ax_, label.text, (end, y), move=move, size=self._font_size, ha=side)
 
 
 @dataclass(frozen=True)

@@ -98,12 +98,12 @@ def report(
     wanted = _wanted(sections, SECTIONS)
     settings = Settings(cost, _folds(cv), random_state, n_jobs, is_patient=sections is not None)
     given = _Given.of(X, y, classes, target)
-    facts = _facts(subject, leaderboard, given, settings, title)
+    facts = _facts(subject, leaderboard, given, settings)
     if facts.study is not None:
         # A model that cannot be fitted or cannot predict is the caller's to know of.
         _ = facts.study.held_out, facts.study.trial
     made, left_out = _make({key: SECTIONS[key] for key in wanted}, facts, on_section)
-    page = Report(facts.title, made, left_out)
+    page = Report(title or facts.title, made, left_out)
     if path is not None:
         page.save(path)
     return page
@@ -184,39 +184,32 @@ class _Given:
         return Rows(self.X, self.y, scale, codes, self.schema)
 
 
-def _facts(
-    subject: Any, leaderboard: Any, given: _Given, settings: Settings, title: str | None
-) -> Facts:
+def _facts(subject: Any, leaderboard: Any, given: _Given, settings: Settings) -> Facts:
     if isinstance(subject, Leaderboard):
-        return _comparison_facts(subject, given, settings, title)
+        return _comparison_facts(subject, given, settings)
     if isinstance(subject, TrainedModel):
-        return _trained_facts(subject, leaderboard, given, settings, title)
+        return _trained_facts(subject, leaderboard, given, settings)
     if not hasattr(subject, "fit") or not hasattr(subject, "predict"):
         raise TypeError(
             "subject must be a leaderboard, a trained model, an estimator or a pipeline; found "
             f"{type(subject).__name__}."
         )
-    return _estimator_facts(subject, leaderboard, given, settings, title)
+    return _estimator_facts(subject, leaderboard, given, settings)
 
 
-def _comparison_facts(
-    board: Leaderboard, given: _Given, settings: Settings, title: str | None
-) -> Facts:
+def _comparison_facts(board: Leaderboard, given: _Given, settings: Settings) -> Facts:
     if settings.cv == "prefit":
         raise ValueError("cv must be a number of folds for a leaderboard; found 'prefit'.")
-    target, rows = given.target_name, given.rows(settings)
+    rows = given.rows(settings)
     name, study = "", None
     if rows is not None and board.rows:
         name = board.best.model
         rows, model = _best_model(board, rows, settings)
         study = None if model is None else Study(model, rows, settings)
-    title = title or _comparison_title(target)
-    return Facts(title, name, target, settings, board=board, rows=rows, study=study)
+    return Facts(name, given.target_name, settings, board, rows=rows, study=study)
 
 
-def _trained_facts(
-    trained: TrainedModel, board: Any, given: _Given, settings: Settings, title: str | None
-) -> Facts:
+def _trained_facts(trained: TrainedModel, board: Any, given: _Given, settings: Settings) -> Facts:
     if trained.task != "ordinal":
         raise ValueError(f"subject must be a model of ordered labels; found {trained.task!r}.")
     if given.X is not None:
@@ -226,13 +219,10 @@ def _trained_facts(
     if rows is not None:
         study = Study(trained.estimator, rows, settings, intervals=trained.intervals)
     target = given.target or trained.target
-    title = title or f"{trained.name} for {target}"
-    return Facts(title, trained.name, target, settings, board, trained, rows, study)
+    return Facts(trained.name, target, settings, board, trained, rows, study)
 
 
-def _estimator_facts(
-    subject: Any, board: Any, given: _Given, settings: Settings, title: str | None
-) -> Facts:
+def _estimator_facts(subject: Any, board: Any, given: _Given, settings: Settings) -> Facts:
     if get_tags(subject).estimator_type == "ranker":
         raise ValueError(
             f"subject must be a model of ordered labels; {type(subject).__name__} is a ranker, "
@@ -246,13 +236,8 @@ def _estimator_facts(
         raise ValueError("cv must be a number of folds for an estimator that is not fitted.")
     model = subject if fitted else unfitted(subject, rows.scale).fit(rows.X, rows.y)
     study = Study(model, rows, settings)
-    name, target = name_of(subject), given.target_name
-    title = title or (f"{name} for {target}" if board is None else _comparison_title(target))
-    return Facts(title, name, target, settings, board, rows=rows, study=study)
-
-
-def _comparison_title(target: str) -> str:
-    return f"Comparison of models for {target}"
+    name = name_of(subject)
+    return Facts(name, given.target_name, settings, board, rows=rows, study=study)
 
 
 def _best_model(board: Leaderboard, rows: Rows, settings: Settings) -> tuple[Rows, Any]:

@@ -264,7 +264,6 @@ class Facts:
 
     Parameters
     ----------
-    title : str
     name : str
         Of the model.
     target : str
@@ -277,7 +276,6 @@ class Facts:
         The model on the rows; None without a model or rows.
     """
 
-    title: str
     name: str
     target: str
     settings: Settings
@@ -285,6 +283,13 @@ class Facts:
     trained: TrainedModel | None = None
     rows: Rows | None = None
     study: Study | None = None
+
+    @property
+    def title(self) -> str:
+        """What the page is about."""
+        if self.board is not None and self.trained is None:
+            return f"Comparison of models for {self.target}"
+        return f"{self.name} for {self.target}"
 
     @cached_property
     def profile(self) -> Profile | None:
