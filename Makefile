@@ -8,7 +8,7 @@ LOCK := requirements/lock.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -path '*/__pycache__/*')
 BUILD_DIR := build/meson
 
-.PHONY: demo test lint docs bench wheel lock clean help
+.PHONY: demo test lint docs bench reproduce wheel lock clean help
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /: /'
@@ -38,6 +38,9 @@ docs: $(VENV)/.dev ## The site in build/site; a warning is an error
 
 bench: $(VENV)/.bench ## Ours and the peers side by side; ratios and scaling exponents
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+reproduce: $(VENV)/.dev ## A published table or plot measured again, as in ARGS="ck07-table2 --effort quick"
+	@$(BIN)/python -m reproduction $(or $(ARGS),--list)
 
 wheel: $(VENV)/.dev ## Source archive and wheel in dist/, tried where there is no compiler
 	@rm -rf dist && $(BIN)/python -m build

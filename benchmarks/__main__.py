@@ -15,8 +15,11 @@ from .report import Results, table, write_json
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the chosen cases; 1 if something of ours failed, 2 if there is no such case."""
+    """Run or list the cases; 1 if something of ours failed, 2 if there is no such case."""
     options = _parser().parse_args(arguments)
+    if options.list:
+        print("\n".join(case.name for case in CASES))
+        return 0
     try:
         cases = select(CASES, options.only)
     except ValueError as error:
@@ -71,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     names = sorted({case.name.split("/")[0] for case in CASES})
     parser.add_argument("--only", metavar="NAME", help=f"a case or one of: {', '.join(names)}")
+    parser.add_argument("--list", action="store_true", help="name the cases and stop")
     parser.add_argument("--quick", action="store_true", help="small sizes and few rounds")
     parser.add_argument(
         "--json",

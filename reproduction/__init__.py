@@ -1,6 +1,6 @@
 """Published tables and plots measured again: the harness behind ``make reproduce``.
 
-Rooms: `published` (the figures, as TOML in ``tables/``), `protocol` (labels, splits, scaling),
+Modules: `published` (the figures, as TOML in ``tables/``), `protocol` (labels, splits, scaling),
 `models` (a registered builder per column, by family), `measures`, `runner` (what is left to run),
 `store` (finished cells), `verdicts` (tests), `rows` and `rendering` (what is shown), `ranking` and
 `rank_page` (all models over all data sets), `ratings` (users and items), `drawing` (pictures),

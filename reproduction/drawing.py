@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from echelon.plots._style import require_pyplot
+from echelon.plots.style import require_pyplot
 
 from .errors import ReproductionError
 

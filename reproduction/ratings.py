@@ -65,7 +65,7 @@ class RatingProblem:
 
 def read_ratings(name: str) -> Ratings:
     """Read a table of ratings, ``ranking/<name>.csv.gz`` in a data folder."""
-    from echelon.datasets._ranking_sets import read_ranking_table
+    from echelon.datasets.ranking_sets import read_ranking_table
 
     if name not in RATINGS:
         raise ReproductionError(

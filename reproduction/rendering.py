@@ -94,8 +94,8 @@ def markdown_page(table: Table, cells: Iterable[Cell]) -> str:
     lines = [
         f"# {table.source}: {table.title}",
         "",
-        "This page is written by `echelon reproduce`; do not edit it. How to read it, and what "
-        "the protocol is: [README](README.md).",
+        "This page is written by `python -m reproduction`; do not edit it. How to read it, and "
+        "what the protocol is: [README](README.md).",
         "",
         _describe_figures(table),
         "",
@@ -216,7 +216,7 @@ def _commands(table: Table, cells: list[Cell]) -> list[str]:
 
 
 def _command(table: Table, home: str, cells: list[Cell]) -> str:
-    text = f"echelon reproduce {home}"
+    text = f"python -m reproduction {home}"
     if home != table.name:
         text += f" --models {','.join(sorted({cell.key.model for cell in cells}))}"
     measured = {cell.key.set for cell in cells}

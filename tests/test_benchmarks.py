@@ -366,6 +366,12 @@ def test_command_writes_a_table_and_json(tmp_path, monkeypatch, capsys):
     assert len(json.loads(path.read_text(encoding="utf-8"))["results"]) == 4
 
 
+def test_command_lists_the_cases_and_runs_none(monkeypatch, capsys):
+    monkeypatch.setattr(command, "run_case", None)
+    assert command.main(["--list"]) == 0
+    assert capsys.readouterr().out.split("\n")[:-1] == [case.name for case in command.CASES]
+
+
 def test_command_judges_exponents_and_memory(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "peak_memory", lambda name, size, peer: 1000 * size)
     targets = {"exponent_target": 99.0, "memory_target": lambda n: 15_000.0}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from scipy.spatial.distance import cdist
 
 from echelon._utils.types import Matrix
@@ -28,7 +29,7 @@ def perceptron_kernel(X: Matrix, Y: Matrix) -> Matrix:
     The full kernel has a constant before it that makes it positive definite; it changes neither
     the latent score's differences nor the thresholds' distances, as the coefficients sum to zero.
     """
-    return -cdist(X, Y)
+    return -np.asarray(cdist(X, Y), dtype=np.float64)
 
 
 @register_model("ORStump")

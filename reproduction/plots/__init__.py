@@ -1,7 +1,7 @@
 """Published plots measured and drawn again.
 
-Rooms: `catalogue` (the plots, as TOML files beside it), `exhibit` (what every kind of plot gives),
-`completion`, `contests`, `contours`, `regions`, `scaling`, `selection` and `techniques` (the
+Modules: `catalogue` (the plots, as TOML files beside it), `exhibit` (what every kind of plot
+gives), `completion`, `contours`, `peers`, `regions`, `scaling`, `selection` and `techniques` (the
 kinds), `trials` (errors over trials, for the kinds that repeat), `page` (picture and page).
 
 A new plot of a known kind is a TOML file; a new kind is a function under `register_kind`.

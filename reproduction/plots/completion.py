@@ -98,7 +98,7 @@ class Completion(Exhibit):
             )
             for before, after in zip(case.trials, other.trials, strict=True):
                 differences = [
-                    Summary.of(after.errors[measure] - before.errors[measure])
+                    Summary.of((after.errors[measure] - before.errors[measure]).tolist())
                     for measure in TRIAL_MEASURES
                 ]
                 texts = [_signed(value) for value in differences]

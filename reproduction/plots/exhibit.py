@@ -75,8 +75,8 @@ def list_kinds() -> list[str]:
     """Names of the kinds of plots."""
     from . import (  # noqa: F401 - they register themselves
         completion,
-        contests,
         contours,
+        peers,
         regions,
         roster,
         scaling,

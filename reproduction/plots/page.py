@@ -21,10 +21,10 @@ def plot_page(plot: Plot, exhibit: Exhibit, effort: str) -> str:
     lines = [
         f"# {plot.source}: {plot.title}",
         "",
-        "This page and its picture are written by `echelon reproduce`; do not edit them.",
+        "This page and its picture are written by `python -m reproduction`; do not edit them.",
         "",
         "```console",
-        f"$ echelon reproduce {plot.name}{chosen}",
+        f"$ python -m reproduction {plot.name}{chosen}",
         "```",
         "",
         f"![{plot.title}]({plot.name}.svg)",

@@ -46,7 +46,7 @@ class SetResult:
 
     @property
     def leaders(self) -> tuple[str, ...]:
-        """The best model and those that are not told apart from it."""
+        """The best model and those that are not significantly different from it."""
         return (self.board.best.model, *self.board.undistinguished)
 
 
@@ -104,16 +104,16 @@ class Rosters(Exhibit):
         headings = (
             "Model",
             "average rank",
-            f"best or level, of {len(self.results)}",
+            f"best or not significantly different, of {len(self.results)}",
             "MAE above the best",
             "RPS above the best",
             "seconds per fit",
         )
         caption = (
             f"Over {len(self.results)} data sets: average rank by mean absolute error of ranks; "
-            "sets on which the model is the best or not told apart from it (corrected resampled "
-            f"t-test, Holm, level {LEVEL}); median over the sets of how far its error lies above "
-            "the least one; median time of a fit with chosen settings:"
+            "sets on which the model is the best or not significantly different from it (corrected "
+            f"resampled t-test, Holm, level {LEVEL}); median over the sets of how far its "
+            "error lies above the least one; median time of a fit with chosen settings:"
         )
         return Sheet(caption, headings, rows)
 
@@ -138,7 +138,8 @@ class Rosters(Exhibit):
             ]
             for result in self.results
         ]
-        headings = ("Set", "rows", "inputs", "classes", "best", "MAE", "not told apart")
+        like_the_best = "not significantly different from the best"
+        headings = ("Set", "rows", "inputs", "classes", "best", "MAE", like_the_best)
         return Sheet("The sets and their best models:", headings, rows)
 
     def _figures(self) -> Sheet:
@@ -171,7 +172,8 @@ def measure_roster(
             store=folder / f"{name}.jsonl",
         )
         shown = f"{name}, {_BINS} bins" if name in regression else name
-        results.append(SetResult(shown, *bunch.data.shape, len(bunch.classes), board))
+        rows, inputs = bunch.data.shape
+        results.append(SetResult(shown, rows, inputs, len(bunch.classes), board))
     setting = (
         f"{repeats} × {folds} stratified folds, the same for all models, within {seconds:.0f} s "
         f"for a set; settings are searched on the training part of each fold. Sets with bins are "

@@ -44,7 +44,8 @@ def power_law(
     pairs = [(n, s) for n, s in zip(sizes, seconds, strict=True) if n >= smallest]
     if len(pairs) < 2:
         return np.nan, np.nan
-    slope, intercept = np.polyfit(*np.log(pairs).T, 1)
+    x, y = np.log(np.asarray(pairs, dtype=np.float64)).T
+    slope, intercept = np.polyfit(x, y, 1)
     return float(slope), float(intercept)
 
 

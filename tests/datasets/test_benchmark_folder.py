@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from echelon.datasets import fetch_benchmark, fetch_splits, list_benchmarks, list_splits
-from echelon.datasets._registry import find_benchmark, find_splits
-from echelon.datasets._tables import read_table, write_table
+from echelon.datasets.registry import find_benchmark, find_splits
+from echelon.datasets.tables import read_table, write_table
 
 FOLDER = os.environ.get("ECHELON_DATA")
 needs_folder = pytest.mark.skipif(
@@ -103,7 +103,9 @@ def test_missing_splits_say_where_to_put_them(tmp_path):
 
 
 def test_bad_split_names_are_told(tmp_path):
-    with pytest.raises(ValueError, match="collection must be one of gpor, orca; found 'uci'"):
+    with pytest.raises(ValueError, match="collection must be 'gpor' or 'orca'; found 'uci'"):
         fetch_splits("uci", "car")
-    with pytest.raises(ValueError, match="in the collection 'orca'; found 'abalone'"):
+    with pytest.raises(
+        ValueError, match=r"name in the collection 'orca' must be .*; found 'abalone'"
+    ):
         fetch_splits("orca", "abalone")

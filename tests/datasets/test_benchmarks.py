@@ -11,12 +11,13 @@ import pytest
 import sklearn.datasets
 from sklearn.utils import Bunch
 
-from echelon.datasets import _benchmarks, fetch_benchmark, list_benchmarks
-from echelon.datasets._folders import cache_folder, data_folders
-from echelon.datasets._registry import find_benchmark
-from echelon.datasets._tables import (
+from echelon.datasets import benchmarks, fetch_benchmark, list_benchmarks
+from echelon.datasets.registry import find_benchmark
+from echelon.datasets.tables import (
     TextTable,
+    cache_folder,
     content_checksum,
+    data_folders,
     exact_checksum,
     read_table,
     write_table,
@@ -43,7 +44,7 @@ def small(monkeypatch, tmp_path):
         aside=("tag",),
         checksum=content_checksum(TABLE, 3),
     )
-    monkeypatch.setattr(_benchmarks, "find_benchmark", lambda name: facts)
+    monkeypatch.setattr(benchmarks, "find_benchmark", lambda name: facts)
     monkeypatch.delenv("ECHELON_DATA", raising=False)
     monkeypatch.setenv("ECHELON_CACHE", str(tmp_path / "cache"))
     return facts
@@ -263,7 +264,7 @@ def test_registry_is_consistent():
 
 
 def test_bad_names_are_told():
-    with pytest.raises(ValueError, match=r"name must be one of 2dplanes, .*; found 'iris'"):
+    with pytest.raises(ValueError, match=r"name must be '2dplanes', .*; found 'iris'"):
         fetch_benchmark("iris")
     with pytest.raises(ValueError, match="kind must be 'regression', 'ordinal' or None"):
         list_benchmarks("ranking")

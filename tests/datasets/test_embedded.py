@@ -88,7 +88,7 @@ def test_party_identification_rises_with_self_placement():
 
 
 def test_unknown_name_is_told_in_a_sentence():
-    with pytest.raises(ValueError, match=r"name must be one of anes96, .*; found 'iris'"):
+    with pytest.raises(ValueError, match=r"name must be 'anes96', .*; found 'iris'"):
         load_dataset("iris")
 
 

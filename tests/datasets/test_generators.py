@@ -8,7 +8,7 @@ from echelon.datasets import (
     make_quadratic_ordinal,
     make_three_rank_ordinal,
 )
-from echelon.datasets._generators import _nonlinear_scores
+from echelon.datasets.generators import _nonlinear_scores
 from echelon.ordinal.likelihoods import LINKS
 
 MAKERS = [

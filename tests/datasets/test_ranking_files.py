@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from echelon.datasets._ranking_files import dump_ranking_svmlight, load_ranking_svmlight
-from echelon.datasets._trec_files import (
+from echelon.datasets.svmlight import dump_ranking_svmlight, load_ranking_svmlight
+from echelon.datasets.trec import (
     Qrels,
     judged_run,
     read_qrels,
@@ -275,7 +275,10 @@ def test_a_run_without_common_queries_is_empty():
             lambda: judged_run(RUN_READ, read_qrels(io.StringIO(QRELS + "q4 1 a 2\n"))),
             "qrels must have a document once in a query; found 'a' twice in 'q4'",
         ),
-        (lambda: judged_run(RUN_READ, QRELS_READ, unjudged="zero"), "unjudged must be a number or"),
+        (
+            lambda: judged_run(RUN_READ, QRELS_READ, unjudged="zero"),
+            "unjudged must be 'drop' or a number",
+        ),
         (
             lambda: judged_run(RUN_READ, QRELS_READ, unretrieved=0),
             "unretrieved must be 'append' or",

@@ -6,9 +6,9 @@ import os
 import numpy as np
 import pytest
 
-from echelon.datasets import _ranking_sets
-from echelon.datasets._ranking_sets import fetch_ranking, list_ranking_sets
-from echelon.datasets._tables import read_table
+from echelon.datasets import ranking_sets
+from echelon.datasets.ranking_sets import fetch_ranking, list_ranking_sets
+from echelon.datasets.tables import read_table
 from echelon.pairs import PairSet
 
 FOLDER = os.environ.get("ECHELON_DATA")
@@ -37,7 +37,7 @@ def trusted(folder, monkeypatch):
     def read(name, checksum, data_home):
         return read_table(folder / "ranking" / f"{name}.csv.gz")
 
-    monkeypatch.setattr(_ranking_sets, "read_ranking_table", read)
+    monkeypatch.setattr(ranking_sets, "read_ranking_table", read)
     return folder
 
 
@@ -83,7 +83,7 @@ def test_absent_and_unknown_sets_are_one_sentence(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match=r"put the table at .*cache"):
         fetch_ranking("spambase")
     with pytest.raises(
-        ValueError, match="name must be one of lambdarank_example, spambase, tennis"
+        ValueError, match="name must be 'lambdarank_example', 'spambase' or 'tennis"
     ):
         fetch_ranking("sushi")
 

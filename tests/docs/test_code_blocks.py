@@ -30,7 +30,7 @@ SKIPPED = {"docs/datasets.md": "needs files that users bring"}
 LEFT_OUT = {
     "make ": "makes environments, and tests itself",
     "pip install": "needs a network",
-    "echelon reproduce": "takes minutes; tests/reproduction runs it on small ones",
+    "python -m reproduction": "takes minutes; tests/reproduction runs it on small ones",
     "python -m benchmarks": "takes minutes; tests/test_benchmarks.py runs small ones",
 }
 #: Tables that a page takes for the reader's own.

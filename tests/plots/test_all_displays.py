@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from echelon import AdaBoostOR, ProportionalOdds, RankRules, plots
-from echelon.plots import _style
+from echelon.model_selection import Leaderboard, LeaderboardRow
+from echelon.plots import style
 
 NAMES = ["very dissatisfied with it", "neither $this$ nor that", "satisfied", "very satisfied"]
 
@@ -92,10 +93,10 @@ def learning_curve(ax, n_classes):
 
 def leaderboard(ax, n_classes):
     rows = [
-        SimpleNamespace(model=f"{NAMES[k % 4]} {k}", folds={"mae": [k, k + 1.0, np.nan]})
+        LeaderboardRow(f"{NAMES[k % 4]} {k}", {"mae": np.array([k, k + 1.0, np.nan])}, 1.0)
         for k in range(n_classes)
     ]
-    return plots.LeaderboardDisplay(SimpleNamespace(rows=rows)).plot(ax)
+    return plots.LeaderboardDisplay(Leaderboard(tuple(rows))).plot(ax)
 
 
 def boosting_curve(ax, n_classes):
@@ -151,12 +152,12 @@ def test_a_picture_has_only_inks_of_the_style_and_no_small_letters(name, n_class
     assert plt.get_fignums() == [display.figure_.number]
     assert tuple(display.figure_.get_size_inches()) == pytest.approx(display.size)
     texts = [t for t in display.figure_.findobj(Text) if t.get_text() and t.get_visible()]
-    assert min(text.get_fontsize() for text in texts) >= _style.SMALL
+    assert min(text.get_fontsize() for text in texts) >= style.SMALL
     svg = io.StringIO()
     with plt.rc_context({"svg.fonttype": "none"}):
         display.figure_.savefig(svg, format="svg")
-    inks = {_style.INK, _style.FAINT, _style.GRID, _style.PAPER, *_style.SERIES}
-    inks |= {color for n in range(2, 32) for color in _style.class_colors(n)}
+    inks = {style.INK, style.FAINT, style.GRID, style.PAPER, *style.SERIES}
+    inks |= {color for n in range(2, 32) for color in style.class_colors(n)}
     assert set(re.findall(r"#[0-9a-f]{6}\b", svg.getvalue())) <= inks
 
 

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 
 from echelon.metrics import nemenyi_test
 from echelon.plots import CriticalDifferenceDisplay
-from echelon.plots.critical_difference import _BAR
+from echelon.plots.comparison import _BAR
 
 
 @pytest.fixture(autouse=True)

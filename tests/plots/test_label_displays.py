@@ -24,7 +24,7 @@ from echelon.plots import (
     MarginDistributionDisplay,
     OrdinalConfusionDisplay,
 )
-from echelon.plots._calibration_bins import calibration_bins, wilson_interval
+from echelon.plots.calibration import calibration_bins, wilson_interval
 
 CLASSES = ["poor", "fair", "good"]
 

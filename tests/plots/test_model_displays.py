@@ -25,7 +25,7 @@ from echelon.plots import (
     LearningCurveDisplay,
     RelevanceDisplay,
     RuleCoverageDisplay,
-    _style,
+    style,
 )
 
 CLASSES = ["poor", "fair", "good"]
@@ -90,7 +90,7 @@ def test_rules_by_importance_with_coverage_and_direction(plane):
     best = sorted(model.rules_, key=lambda rule: -rule.importance)[:6]
     assert [rule.importance for rule in display.rules_] == [rule.importance for rule in best]
     assert [bar.get_width() for bar in display.bars_] == [rule.coverage for rule in best]
-    raised = to_rgb(_style.SECOND), to_rgb(_style.ACCENT)
+    raised = to_rgb(style.SECOND), to_rgb(style.ACCENT)
     wanted = [raised[0] if rule.response > 0 else raised[1] for rule in best]
     assert [bar.get_facecolor()[:3] for bar in display.bars_] == wanted
     first = display.ax_.get_yticklabels()[0].get_text().replace("\n", " ")
@@ -194,10 +194,10 @@ def test_a_leaderboard_marks_the_leaders():
     full = [m.get_color() == m.get_markerfacecolor() for m in display.marks_.values()]
     assert full == [True, True, False]
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["A", "B", "C"]
-    with pytest.raises(ValueError, match="measure must be one of mae; found 'qwk'"):
+    with pytest.raises(ValueError, match="measure must be 'mae'; found 'qwk'"):
         LeaderboardDisplay(board, measure="qwk")
     with pytest.raises(ValueError, match="must have a model with figures for 'mae'"):
-        LeaderboardDisplay(SimpleNamespace(rows=rows[3:]))
+        LeaderboardDisplay(SimpleNamespace(rows=rows[3:], measure="mae"))
 
 
 def test_margins_of_a_reduction_cut_the_plane(plane):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import isotonic_regression
 
-from echelon.plots import LearningCurveDisplay, _style
+from echelon.plots import LearningCurveDisplay, style
 
 # Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.
 VISION = {
@@ -44,20 +44,20 @@ def seen(color, vision="usual"):
 
 @pytest.mark.parametrize("vision", VISION)
 def test_neighbouring_classes_differ_for_every_eye(vision):
-    found = [seen(color, vision) for color in _style.class_colors(5)]
+    found = [seen(color, vision) for color in style.class_colors(5)]
     assert all(np.linalg.norm(b - a) > 8 for a, b in pairwise(found))
     assert np.linalg.norm(found[-1] - found[0]) > 60
 
 
 def test_the_ramp_grows_lighter_and_reads_on_light_and_dark():
-    light = [seen(color)[0] for color in _style.class_colors(30)]
+    light = [seen(color)[0] for color in style.class_colors(30)]
     assert (np.diff(light) > -0.5).all()
     assert min(light) > 35 and max(light) < 75
 
 
 @pytest.mark.parametrize("vision", VISION)
 def test_the_first_series_differ_for_every_eye(vision):
-    found = [seen(color, vision) for color in _style.SERIES[:3]]
+    found = [seen(color, vision) for color in style.SERIES[:3]]
     assert min(np.linalg.norm(a - b) for a in found for b in found if a is not b) > 15
 
 
@@ -68,7 +68,7 @@ def test_the_first_series_differ_for_every_eye(vision):
 )
 def test_spread_is_the_nearest_way_to_keep_apart(values, gap, low):
     high = low + gap * len(values) + 5
-    found = _style.spread(values, gap, low, high)
+    found = style.spread(values, gap, low, high)
     order = np.argsort(values, kind="stable")
     steps = gap * np.arange(len(values))
     best = isotonic_regression(np.asarray(values)[order] - steps, y_min=low, y_max=high - steps[-1])
@@ -76,9 +76,9 @@ def test_spread_is_the_nearest_way_to_keep_apart(values, gap, low):
 
 
 def test_labels_are_thinned_out_only_where_they_must_be():
-    assert len(_style.thinned(30, 300, 10)) == 30
-    assert len(_style.thinned(30, 100, 10)) == 10
-    assert _style.thinned(30, 0.0, 10).tolist() == [0]
+    assert len(style.thinned(30, 300, 10)) == 30
+    assert len(style.thinned(30, 100, 10)) == 10
+    assert style.thinned(30, 0.0, 10).tolist() == [0]
 
 
 def test_long_names_stand_in_lines_upright_or_shortened():
@@ -87,13 +87,13 @@ def test_long_names_stand_in_lines_upright_or_shortened():
     names = ["neither satisfied nor dissatisfied", "rather satisfied", "very $atis$fied"]
     _, ax = plt.subplots(figsize=(5, 3))
     ax.set_xlim(-0.5, 2.5)
-    _style.name_ticks(ax.xaxis, range(3), names)
+    style.name_ticks(ax.xaxis, range(3), names)
     found = ax.get_xticklabels()
     assert [label.get_rotation() for label in found] == [0, 0, 0]
     assert "\n" in found[0].get_text() and found[2].get_text().startswith("very $")
     assert not found[2].get_parse_math()
     ax.set_xlim(-0.5, 29.5)
-    _style.name_ticks(ax.xaxis, range(30), [f"class number {k}, a long name" for k in range(30)])
+    style.name_ticks(ax.xaxis, range(30), [f"class number {k}, a long name" for k in range(30)])
     found = ax.get_xticklabels()
     assert {label.get_rotation() for label in found} == {90}
     assert all(len(label.get_text()) <= 18 for label in found)

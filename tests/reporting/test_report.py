@@ -1,18 +1,24 @@
 """What reports hold, for every kind of subject, and what they refuse."""
 
 import re
+from dataclasses import FrozenInstanceError
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from reporting.pages import LABELS, Reader, board, full_page, hotels, table
+from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from echelon import AdaBoostOR, ProportionalOdds, RankRules, RankSVM
 from echelon.datasets import load_esl
 from echelon.meta.conformal import ConformalOrdinal
 from echelon.metrics import mean_absolute_rank_error
 from echelon.model_selection.leaderboard import Leaderboard, LeaderboardRow
+from echelon.ordinal.labels import read_scale
 from echelon.reporting import report
+from echelon.reporting.facts import Rows, Settings, Study
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 pytest.importorskip("matplotlib", reason="reports need matplotlib")
@@ -249,7 +255,7 @@ def test_intervals_show_coverage_and_width():
     covered = np.mean((low <= truth) & (truth <= high))
     text = Reader(page.html).text
     assert f"{100 * covered:.1f} % of the true labels lie in their interval" in text
-    assert "80 % were promised" in text
+    assert "nominal: 80 %" in text
     assert f"{np.mean(high - low + 1):.2f} labels" in text
 
 
@@ -350,3 +356,30 @@ def test_progress_is_told_section_by_section():
 def test_what_cannot_be_described_is_refused_in_a_sentence(arguments, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         report(*arguments, **options)
+
+
+def test_leads_hold_for_a_model_without_errors_and_for_one_that_uses_nothing():
+    y = np.repeat([1, 2, 3], 20)
+    X = pd.DataFrame({"a": y.astype(float), "b": np.zeros(60)})
+    right = report(DecisionTreeClassifier(), X, y, sections=["by-class"])
+    assert "Every row has the right label." in text_of(right, "by-class")
+    blind = report(DummyClassifier(strategy="prior"), X, y, sections=["importance", "calibration"])
+    assert "Shuffling no column raises the mean cost" in text_of(blind, "importance")
+    assert "is 0 % lower than that of class shares alone" in text_of(blind, "calibration")
+    assert blind.left_out == {}
+
+
+def test_a_leaderboard_is_known_by_its_type():
+    alike = SimpleNamespace(rows=board().rows, undistinguished=())
+    with pytest.raises(TypeError, match=r"subject must be a leaderboard.*found SimpleNamespace"):
+        report(alike)
+
+
+def test_facts_cannot_be_changed_and_are_computed_once():
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    scale, codes = read_scale(y)
+    study = Study(ProportionalOdds().fit(X, y), Rows(X, y, scale, codes), Settings(cv=3))
+    assert study.held_out is study.held_out and study.trial is study.trial
+    for part, name in ((study, "model"), (study.rows, "y"), (study.settings, "cv")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(part, name, None)

@@ -1,7 +1,9 @@
 """The command: thin, one sentence on errors, and interruptible."""
 
 import dataclasses
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +38,19 @@ def test_list():
     assert "ck07-figure3" in result.output and "[CK07] figure 4" in result.output
     assert "ll09-tables1-2" in result.output and "ORBoost-All" in result.output
     assert "dk09-figure1" in result.output and "RankRules," in result.output
+
+
+def test_it_runs_as_a_module_from_the_root_of_the_repository():
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "reproduction", "--list"],
+        cwd=root,
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ck07-table2" in done.stdout
 
 
 def test_help_states_the_rows_that_quick_tunes_on():

@@ -69,7 +69,7 @@ def test_bad_names():
     content = {"title": "t", "source": "s", "published": "", "kind": "pie", "settings": {}}
     with pytest.raises(
         ReproductionError,
-        match="kind of x must be one of completion, contests, contours, drawn contours, reg",
+        match="kind of x must be one of completion, contours, drawn contours, peers, reg",
     ):
         measure(catalogue.parse_plot("x", content), "quick")
     with pytest.raises(ValueError, match="registered already"):
@@ -100,7 +100,7 @@ def test_figure_3_fits_what_it_says(grades):
     assert (
         f"| SLA | {numbers[0]} | {numbers[1]} | {first.order} | {first.facts['KKT gap']} |" in page
     )
-    assert "$ echelon reproduce ck07-figure3\n" in page and plot.published in page
+    assert "$ python -m reproduction ck07-figure3\n" in page and plot.published in page
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_the_page_of_made_up_seconds():
     assert "| EXC | 5 | 2.00 | 2.00 | 20 | 2.00 | 1.00 |" in page
     assert "| EXC | 10 | 2.00 | 2.00 | 30 | 3.00 | 1.50 |" in page
     assert "| 1,000 | 0.1 | 0.2 | 0.1 | 0.3 |" in page
-    assert "$ echelon reproduce ck07-figure4 --effort paper\n" in page and "Made up." in page
+    assert "$ python -m reproduction ck07-figure4 --effort paper\n" in page and "Made up." in page
 
 
 def test_figure_4_times_every_model_at_every_size(small):

@@ -61,7 +61,7 @@ def test_ratings_are_read_from_a_data_folder(tmp_path, monkeypatch):
     checksum = "f" * 64
     facts = ratings.RatingFacts("user", "joke", checksum)
     monkeypatch.setitem(ratings.RATINGS, "jester5k", facts)
-    monkeypatch.setattr("echelon.datasets._ranking_sets.content_checksum", lambda *args: checksum)
+    monkeypatch.setattr("echelon.datasets.ranking_sets.content_checksum", lambda *args: checksum)
     found = read_ratings("jester5k")
     assert (found.users.tolist(), found.items.tolist()) == ([3, 3], [1, 2])
     assert found.values.tolist() == [-1.5, 4.0]

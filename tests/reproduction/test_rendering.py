@@ -78,7 +78,7 @@ def test_models_with_nothing_to_tune_are_shown_under_every_effort(
     page = markdown_page(table, store)
     assert "Effort `quick`" in page and "Effort `paper`" not in page
     assert "Nothing to tune, and so the same under every effort: FAR." in page
-    assert "$ echelon reproduce tiny --splits 4 --effort quick\n" in page
+    assert "$ python -m reproduction tiny --splits 4 --effort quick\n" in page
 
 
 def test_the_page_of_a_table_with_nothing_to_tune(tiny, table, tmp_path):
@@ -87,7 +87,7 @@ def test_the_page_of_a_table_with_nothing_to_tune(tiny, table, tmp_path):
     page = markdown_page(table, store)
     assert page.count("\n## ") == 1 and "\n## Measured\n" in page and "Effort" not in page
     assert "Nothing to tune, and so the same under every effort: FAR, NEAR." in page
-    assert "$ echelon reproduce tiny --sets one --splits 4\n" in page
+    assert "$ python -m reproduction tiny --sets one --splits 4\n" in page
     assert "## Measured" not in markdown_page(table, [])
 
 
@@ -101,8 +101,8 @@ def test_columns_of_another_table_are_gathered_and_shown(tiny, table, tmp_path):
     assert {d.entry.name for d in make_duels(shared, cells)} == {"one"}
     page = markdown_page(shared, gather(shared, tmp_path))
     assert (
-        "$ echelon reproduce tiny --splits 4\n"
-        "$ echelon reproduce other --models FAR --sets one --splits 4\n"
+        "$ python -m reproduction tiny --splits 4\n"
+        "$ python -m reproduction other --models FAR --sets one --splits 4\n"
     ) in page
     # the table that lends them does not show what it did not measure
     assert {c.key.model for c in current(gather(other, tmp_path), other, "paper")} == {"FAR"}
@@ -174,8 +174,8 @@ def test_the_page(store, table):
     page = markdown_page(table, store)
     assert page == markdown_page(table, list(store)[::-1])  # not the order of finishing
     assert page.startswith("# [T00] table 0: a tiny table\n")
-    assert "$ echelon reproduce tiny --splits 4 --effort paper\n" in page
-    assert "$ echelon reproduce tiny --sets two --splits 1 --effort quick\n" in page
+    assert "$ python -m reproduction tiny --splits 4 --effort paper\n" in page
+    assert "$ python -m reproduction tiny --sets two --splits 1 --effort quick\n" in page
     assert page.index("Effort `paper`") < page.index("Effort `quick`")
     row = make_rows(table, current(store, table, "paper"))[0]
     text = f"{row.ours.mean:.3f} ± {row.ours.sd:.3f} | {row.ours.se:.4f} | 4 | {row.verdict.word} |"

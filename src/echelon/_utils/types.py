@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -66,6 +66,8 @@ MatrixLike: TypeAlias = npt.ArrayLike | FrameLike | SparseLike
 """Rows of inputs, as estimators take them."""
 LabelsLike: TypeAlias = npt.ArrayLike | SeriesLike
 """Ordered labels, one per row: numbers, text, booleans, ordered categories."""
+ClassesLike: TypeAlias = Sequence[Any] | npt.NDArray[Any]
+"""The labels from lowest to highest, each once."""
 VectorLike: TypeAlias = npt.ArrayLike | SeriesLike
 """Numbers, one per row: weights, scores."""
 KeysLike: TypeAlias = npt.ArrayLike | SeriesLike

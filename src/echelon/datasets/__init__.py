@@ -1,8 +1,8 @@
 """Ordinal and ranking data: embedded sets, generators, benchmarks, binning, files of rankings."""
 
-from ._benchmarks import fetch_benchmark
-from ._binning import discretize
-from ._embedded import (
+from .benchmarks import fetch_benchmark, fetch_splits
+from .binning import discretize
+from .embedded import (
     list_datasets,
     load_anes96,
     load_balance_scale,
@@ -12,18 +12,17 @@ from ._embedded import (
     load_lev,
     load_swd,
 )
-from ._generators import (
+from .generators import (
     OrdinalTruth,
     make_nonlinear_ordinal,
     make_ordinal_classification,
     make_quadratic_ordinal,
     make_three_rank_ordinal,
 )
-from ._ranking_files import dump_ranking_svmlight, load_ranking_svmlight
-from ._ranking_sets import fetch_ranking, list_ranking_sets
-from ._registry import list_benchmarks, list_splits
-from ._splits import fetch_splits
-from ._trec_files import (
+from .ranking_sets import fetch_ranking, list_ranking_sets
+from .registry import list_benchmarks, list_splits
+from .svmlight import dump_ranking_svmlight, load_ranking_svmlight
+from .trec import (
     JudgedRun,
     Qrels,
     Run,

@@ -1,19 +1,15 @@
 """Pictures of results, in the manner of scikit-learn's displays; they need the ``plot`` extra."""
 
-from .boosting_curve import BoostingCurveDisplay
 from .calibration import CumulativeCalibrationDisplay
+from .comparison import CriticalDifferenceDisplay, LeaderboardDisplay
 from .confusion import OrdinalConfusionDisplay
-from .critical_difference import CriticalDifferenceDisplay
+from .curves import BoostingCurveDisplay, LearningCurveDisplay
 from .decision_boundary import DecisionBoundaryDisplay
 from .effect import EffectDisplay
-from .importance import ImportanceDisplay
+from .importance import ImportanceDisplay, RelevanceDisplay
 from .latent import LatentDisplay
-from .leaderboard import LeaderboardDisplay
-from .learning_curve import LearningCurveDisplay
 from .margins import MarginDistributionDisplay
-from .pairwise_roc import PairwiseROCDisplay
-from .relevance import RelevanceDisplay
-from .roc import ROCDisplay
+from .roc import PairwiseROCDisplay, ROCDisplay
 from .rule_coverage import RuleCoverageDisplay
 
 __all__ = [

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
 
 from .._utils.choices import require_choice
-from .._utils.types import EstimatorLike, LabelsLike, MatrixLike, VectorLike
+from .._utils.types import ClassesLike, Index, LabelsLike, MatrixLike, Vector, VectorLike
 from ..metrics._labels import read_probabilities
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import read_scale
 from ..ordinal.reduction import exceedance
-from . import _style as style
-from ._calibration_bins import CalibrationBins, calibration_bins
-from ._reading import classes_of, name_of, probabilities_of
+from . import style
+from .display import RowsDisplay
+from .reading import probabilities_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 _MOST_CURVES = 12
 
 
-class CumulativeCalibrationDisplay:
+class CumulativeCalibrationDisplay(RowsDisplay):
     """Observed against predicted frequency of labels above each threshold, a panel for each.
 
     A curve on the diagonal is calibrated; below it the probabilities of high labels are too large.
@@ -63,43 +66,16 @@ class CumulativeCalibrationDisplay:
         self.by, self.confidence, self.name = by, confidence, name
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: EstimatorLike,
-        X: MatrixLike,
-        y: LabelsLike,
-        *,
-        name: str | None = None,
-        **options: Any,
-    ) -> Self:
-        """Take class probabilities from a fitted estimator and draw.
-
-        Parameters
-        ----------
-        estimator : fitted estimator with ``predict_proba``
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            True labels.
-        name : str, optional
-            Name for the title; the estimator's class by default.
-        **options
-            Keyword arguments of `from_predictions`.
-
-        Returns
-        -------
-        display : CumulativeCalibrationDisplay
-        """
-        options.setdefault("classes", classes_of(estimator, y))
-        proba = probabilities_of(estimator, X, options["classes"])
-        return cls.from_predictions(y, proba, name=name_of(estimator, name), **options)
+    def _predictions(cls, estimator: Any, X: Any, classes: Any) -> dict[str, Any]:
+        return {"proba": probabilities_of(estimator, X, classes)}
 
     @classmethod
     def from_predictions(
         cls,
         y_true: LabelsLike,
-        proba: Any,
+        proba: MatrixLike,
         *,
-        classes: LabelsLike | None = None,
+        classes: ClassesLike | None = None,
         sample_weight: VectorLike | None = None,
         by: str = "threshold",
         n_bins: int = 10,
@@ -148,24 +124,21 @@ class CumulativeCalibrationDisplay:
             raise ValueError(f"confidence must lie between 0 and 1; found {confidence!r}.")
         classes = read_scale(y_true, classes, name="y_true")[0].classes
         codes, p, weights = read_probabilities(y_true, proba, classes, sample_weight)
-        settings = {"n_bins": n_bins, "strategy": strategy, "confidence": confidence}
-        labels = list(classes)
+        labels = [str(label) for label in classes]
         if by == "class":
-            curves = {
-                str(label): calibration_bins(codes == k, p[:, k], weights, **settings)
-                for k, label in enumerate(labels)
-            }
+            events = {label: (codes == k, p[:, k]) for k, label in enumerate(labels)}
         else:
             above = exceedance(p)
-            curves = {
-                f"> {label}": calibration_bins(codes > k, above[:, k], weights, **settings)
-                for k, label in enumerate(labels[:-1])
-            }
+            events = {f"> {x}": (codes > k, above[:, k]) for k, x in enumerate(labels[:-1])}
+        curves = {
+            event: calibration_bins(
+                *rows, weights, n_bins=n_bins, strategy=strategy, confidence=confidence
+            )
+            for event, rows in events.items()
+        }
         return cls(curves, by=by, confidence=confidence, name=name).plot(ax=ax)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height, in inches, of a figure that the picture fits."""
+    def _size(self) -> tuple[float, float]:
         rows, columns = self._shape(len(self._chosen(None)))
         if columns == 1:
             return 3.6, 3.4
@@ -191,14 +164,13 @@ class CumulativeCalibrationDisplay:
             This object.
         """
         drawn = self._chosen(curves)
-        ax = style.new_axes(ax, self.size)
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = self._start(ax)
         rows, columns = self._shape(len(drawn))
         every = style.panels(ax, rows, columns, head=0.0 if len(drawn) == 1 else 15.0)
         for empty in every[len(drawn) :]:
             empty.remove()
         self.panels_ = dict(zip(drawn, every, strict=False))
-        self.line_ = [self._draw(panel, key) for key, panel in self.panels_.items()]
+        self.line_ = [self._draw_curve(panel, key) for key, panel in self.panels_.items()]
         self._name_panels(rows, columns)
         return self
 
@@ -214,7 +186,7 @@ class CumulativeCalibrationDisplay:
             raise ValueError(f"curves must name some of {known}; found {unknown[0]!r}.")
         return list(curves)
 
-    def _draw(self, panel: Axes, key: str) -> Any:
+    def _draw_curve(self, panel: Axes, key: str) -> Any:
         bins = self.curves[key]
         style.dress(panel, grid="both")
         panel.set_xlim(-0.04, 1.04)
@@ -257,3 +229,101 @@ class CumulativeCalibrationDisplay:
             title = few if title is None else f"{title} ({few})"
         ax = self.ax_
         style.name_panels(ax, f"predicted probability that {event}", "observed share", title)
+
+
+@dataclass(frozen=True)
+class CalibrationBins:
+    """Bins that have rows, by rising probability.
+
+    Parameters
+    ----------
+    predicted, observed : ndarray
+        Mean probability, and share of rows with the event.
+    low, high : ndarray
+        Wilson's interval for the share.
+    counts : ndarray
+        Weight of the rows.
+    """
+
+    predicted: Vector
+    observed: Vector
+    low: Vector
+    high: Vector
+    counts: Vector
+
+
+def calibration_bins(
+    happened: npt.ArrayLike,
+    probability: npt.ArrayLike,
+    weights: npt.ArrayLike | None = None,
+    *,
+    n_bins: int = 10,
+    strategy: str = "quantile",
+    confidence: float = 0.9,
+) -> CalibrationBins:
+    """Put rows into bins of their probability.
+
+    Parameters
+    ----------
+    happened : array-like of shape (n,)
+        Whether the event happened.
+    probability : array-like of shape (n,)
+    weights : array-like of shape (n,), optional
+    n_bins : int
+    strategy : {"quantile", "uniform"}
+        Bins of about equal numbers of rows, with equal probabilities in one bin, or of equal width.
+    confidence : float
+        Level of the intervals. With weights they rest on (Σw)²/Σw² rows.
+
+    Returns
+    -------
+    bins : CalibrationBins
+
+    Examples
+    --------
+    >>> bins = calibration_bins([0, 1, 0, 1], [0.1, 0.2, 0.8, 0.9], n_bins=2)
+    >>> bins.predicted, bins.observed, bins.counts
+    (array([0.15, 0.85]), array([0.5, 0.5]), array([2., 2.]))
+    """
+    p = np.asarray(probability, dtype=np.float64)
+    y = np.asarray(happened, dtype=np.float64)
+    w = np.ones(len(p)) if weights is None else np.asarray(weights, dtype=np.float64)
+    inner = np.arange(1, n_bins) / n_bins
+    edges = _quantiles(p, w, inner) if strategy == "quantile" else inner
+    number = np.searchsorted(edges, p, side="left")
+    total, squares = (_sums(number, part, n_bins) for part in (w, w * w))
+    has = total > 0
+    total, squares = total[has], squares[has]
+    predicted, observed = (_sums(number, w * part, n_bins)[has] / total for part in (p, y))
+    low, high = wilson_interval(observed, total**2 / squares, confidence)
+    return CalibrationBins(predicted, observed, low, high, total)
+
+
+def wilson_interval(share: Vector, n: Vector, confidence: float) -> tuple[Vector, Vector]:
+    """Wilson's interval for the probability behind a share of n independent rows.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(np.array([0.5]), np.array([10.0]), 0.95)
+    >>> low.round(4), high.round(4)
+    (array([0.2366]), array([0.7634]))
+    """
+    z = float(ndtri(0.5 + 0.5 * confidence))
+    centre = (share + z * z / (2.0 * n)) / (1.0 + z * z / n)
+    half = z * np.sqrt(share * (1.0 - share) / n + (z / (2.0 * n)) ** 2) / (1.0 + z * z / n)
+    # Rounding must not leave the share, or the unit interval, outside.
+    return np.minimum(np.maximum(centre - half, 0.0), share), np.maximum(
+        np.minimum(centre + half, 1.0), share
+    )
+
+
+def _sums(number: Index, weights: Vector, n_bins: int) -> Vector:
+    return np.bincount(number, weights, minlength=n_bins).astype(np.float64)
+
+
+def _quantiles(p: Vector, w: Vector, levels: Vector) -> Vector:
+    """Least probabilities below or at which shares of the weight lie."""
+    order = np.argsort(p, kind="stable")
+    reached = np.cumsum(w[order])
+    found = np.searchsorted(reached, levels * reached[-1] * (1.0 - 1e-12))
+    return p[order][np.minimum(found, len(p) - 1)]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import confusion_matrix
 
 from .._utils.choices import require_choice
-from .._utils.types import EstimatorLike, LabelsLike, MatrixLike, VectorLike
+from .._utils.types import ClassesLike, LabelsLike, VectorLike
 from ..metrics import OrdinalReport, ordinal_report
 from ..metrics._labels import read_labels
-from . import _style as style
-from ._reading import classes_of, name_of
+from . import style
+from .display import RowsDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ _MOST_NUMBERS = 12
 _STRONGEST = 0.6
 
 
-class OrdinalConfusionDisplay:
+class OrdinalConfusionDisplay(RowsDisplay):
     """Shares of predicted labels in each true class, with errors ever stronger off the diagonal.
 
     Right labels are blue; errors are orange, and the farther off, the stronger. At the right
@@ -59,45 +59,8 @@ class OrdinalConfusionDisplay:
         self.shares = np.where(rows > 0, self.matrix / np.where(rows > 0, rows, 1.0), np.nan)
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: EstimatorLike,
-        X: MatrixLike,
-        y: LabelsLike,
-        *,
-        sample_weight: VectorLike | None = None,
-        values: str = "share",
-        name: str | None = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Predict with a fitted estimator and draw.
-
-        Parameters
-        ----------
-        estimator : fitted classifier or pipeline
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            True labels.
-        sample_weight : array-like of shape (n,), optional
-        values : {"share", "count"}, default="share"
-            Numbers in the cells: percent of the row, or weight of rows.
-        name : str, optional
-            Name for the title; the estimator's class by default.
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        display : OrdinalConfusionDisplay
-        """
-        return cls.from_predictions(
-            y,
-            estimator.predict(X),
-            classes=classes_of(estimator, y),
-            sample_weight=sample_weight,
-            values=values,
-            name=name_of(estimator, name),
-            ax=ax,
-        )
+    def _predictions(cls, estimator: Any, X: Any, classes: Any) -> dict[str, Any]:
+        return {"y_pred": estimator.predict(X)}
 
     @classmethod
     def from_predictions(
@@ -105,7 +68,7 @@ class OrdinalConfusionDisplay:
         y_true: LabelsLike,
         y_pred: LabelsLike,
         *,
-        classes: LabelsLike | None = None,
+        classes: ClassesLike | None = None,
         sample_weight: VectorLike | None = None,
         values: str = "share",
         name: str | None = None,
@@ -147,9 +110,7 @@ class OrdinalConfusionDisplay:
         report = ordinal_report(y_true, y_pred, classes=levels, sample_weight=sample_weight)
         return cls(matrix, report, name=name).plot(ax=ax, values=values)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height, in inches, of a figure that the picture fits."""
+    def _size(self) -> tuple[float, float]:
         side = min(max(0.45 * len(self.matrix), 2.4), 4.6)
         return side + 2.0, side + 0.95
 
@@ -169,9 +130,7 @@ class OrdinalConfusionDisplay:
         """
         require_choice("values", values, ("share", "count"))
         n = len(self.matrix)
-        ax = style.new_axes(ax, self.size)
-        self.ax_, self.figure_ = ax, ax.figure
-        style.dress(ax, left=False, bottom=False)
+        ax = self._start(ax, left=False, bottom=False)
         ax.set_xlim(-0.5, n - 0.5)
         ax.set_ylim(n - 0.5, -0.5)
         self._draw_cells()

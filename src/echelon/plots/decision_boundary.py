@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from .._utils.frames import make_frame
-from .._utils.types import EstimatorLike, LabelsLike, Matrix, MatrixLike, Vector
+from .._utils.types import ClassesLike, EstimatorLike, LabelsLike, Matrix, MatrixLike, Vector
 from ..base.wrappers import known_inputs
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import OrdinalScale
-from . import _style as style
-from ._reading import classes_of, labelling_model, name_of
+from . import style
+from .display import Picture
+from .reading import classes_of, labelling_model, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 
 _ROOM = 0.06
@@ -25,7 +28,7 @@ _MARKS = "o^sDvP<*>Xd"
 _MOST_NAMES = 10
 
 
-class DecisionBoundaryDisplay:
+class DecisionBoundaryDisplay(Picture):
     """Regions of the classes over two inputs, with a line f(x) = b_k at each threshold.
 
     Parameters
@@ -56,13 +59,13 @@ class DecisionBoundaryDisplay:
 
     def __init__(
         self,
-        xx0: Any,
-        xx1: Any,
-        codes: Any,
-        classes: LabelsLike,
+        xx0: Matrix,
+        xx1: Matrix,
+        codes: npt.ArrayLike,
+        classes: ClassesLike,
         *,
-        margins: Any = None,
-        input_names: Any = ("x₁", "x₂"),
+        margins: npt.ArrayLike | None = None,
+        input_names: Sequence[str] = ("x₁", "x₂"),
         name: str | None = None,
     ) -> None:
         self.xx0, self.xx1 = xx0, xx1
@@ -138,9 +141,7 @@ class DecisionBoundaryDisplay:
         )
         return display.plot(values, y, ax=ax)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height, in inches, of a figure that the picture fits."""
+    def _size(self) -> tuple[float, float]:
         return style.WIDTH, 4.0
 
     def plot(
@@ -160,20 +161,19 @@ class DecisionBoundaryDisplay:
         display : DecisionBoundaryDisplay
             This object.
         """
-        ax = style.new_axes(ax, self.size)
-        self.ax_, self.figure_ = ax, ax.figure
-        style.dress(ax)
+        ax = self._start(ax)
         self._draw_regions()
         ax.locator_params(nbins=6)
         self._draw_lines()
-        self.points_ = []
+        self.points_: list[Line2D] = []
         if y is not None:
             self._draw_rows(
                 np.asarray(X, dtype=np.float64),
                 OrdinalScale(np.asarray(self.classes)).encode(y, name="y"),
             )
         self._name_classes()
-        style.name_axes(ax, *self.input_names, self.name)
+        across, upwards = self.input_names
+        style.name_axes(ax, across, upwards, self.name)
         return self
 
     def _draw_regions(self) -> None:

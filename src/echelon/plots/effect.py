@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from .._utils.choices import require_choice
-from . import _style as style
+from .._utils.types import ClassesLike
+from . import style
+from .display import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..inspection import Effect
 
 #: share of the height that the histogram of the input takes at the bottom
 _STRIP = 0.1
 
 
-class EffectDisplay:
+class EffectDisplay(Display):
     """Mean prediction over the rows as one input takes each of some values.
 
     Parameters
@@ -37,14 +40,12 @@ class EffectDisplay:
         One for the expected rank, or one per threshold.
     """
 
-    def __init__(self, effect: Any, *, classes: Sequence[Any] | None = None) -> None:
+    def __init__(self, effect: Effect, *, classes: ClassesLike | None = None) -> None:
         self.effect = effect
         known = getattr(effect, "classes", None) if classes is None else classes
         self.classes = None if known is None else list(known)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height, in inches, of a figure that the picture fits."""
+    def _size(self) -> tuple[float, float]:
         return 3.4, 2.5
 
     def plot(self, ax: Axes | None = None, *, response: str = "expected_rank") -> Self:
@@ -66,9 +67,7 @@ class EffectDisplay:
             raise ValueError(
                 "response must be 'expected_rank': the model gives no class probabilities."
             )
-        ax = style.new_axes(ax, self.size)
-        self.ax_, self.figure_ = ax, ax.figure
-        style.dress(ax, grid="y")
+        ax = self._start(ax, grid="y")
         if response == "cumulative":
             self._draw_cumulative()
         else:
@@ -91,9 +90,9 @@ class EffectDisplay:
 
     def _draw_expected_rank(self) -> None:
         heights = np.asarray(self.effect.expected_rank, dtype=np.float64)
-        marks = {} if self._is_number else {"linestyle": "none", "marker": "o", "markersize": 6}
+        form = "-" if self._is_number else "o"
         self.line_ = self.ax_.plot(
-            self._places(), heights, color=style.SECOND, linewidth=1.6, **marks
+            self._places(), heights, form, color=style.SECOND, linewidth=1.6, markersize=6
         )
         self._set_heights(heights)
         is_score = getattr(self.effect, "unit", "ranks") == "score"

@@ -8,13 +8,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import gaussian_kde
 
-from .._utils.types import EstimatorLike, LabelsLike, MatrixLike, Vector, VectorLike
+from .._utils.types import ClassesLike, LabelsLike, Vector, VectorLike
 from ..metrics._labels import read_scores
 from ..ordinal.labels import read_scale
-from . import _style as style
-from ._reading import classes_of, latent_of, name_of
+from . import style
+from .display import RowsDisplay
+from .reading import latent_of
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 
@@ -25,11 +27,13 @@ _POINTS = 256
 _RISE = 0.86
 
 
-class LatentDisplay:
+class LatentDisplay(RowsDisplay):
     """Densities of the latent score by class, one above the other, with the thresholds.
 
-    A model is good where each density lies between the thresholds of its class. `from_estimator`
-    and `from_predictions` make it.
+    A model is good where each density lies between the thresholds of its class. Models
+    without a latent score are shown by their mean margin over the thresholds or their expected
+    rank, and rankers by their score; the axis says which. `from_estimator` and `from_predictions`
+    make it.
 
     Parameters
     ----------
@@ -56,14 +60,23 @@ class LatentDisplay:
     density_artists_ : list
         A filled area or a line of marks per class that has rows.
     threshold_lines_ : list of matplotlib lines
+
+    Examples
+    --------
+    >>> from echelon import ProportionalOdds
+    >>> from echelon.datasets import load_esl
+    >>> X, y = load_esl(return_X_y=True)
+    >>> display = LatentDisplay.from_estimator(ProportionalOdds().fit(X, y), X, y)
+    >>> len(display.threshold_lines_)
+    8
     """
 
     def __init__(
         self,
         scores: npt.ArrayLike,
-        codes: Any,
-        classes: LabelsLike,
-        thresholds: Any = None,
+        codes: npt.ArrayLike,
+        classes: ClassesLike,
+        thresholds: npt.ArrayLike | None = None,
         *,
         sample_weight: VectorLike | None = None,
         score_name: str = "latent score f(x)",
@@ -81,66 +94,22 @@ class LatentDisplay:
         self.densities = [self._density(k) for k in range(len(self.classes))]
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: EstimatorLike,
-        X: MatrixLike,
-        y: LabelsLike,
-        *,
-        sample_weight: VectorLike | None = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Score rows with a fitted estimator and draw.
-
-        Models without a latent score are shown by their mean margin over the thresholds or their
-        expected rank, and rankers by their score; the axis says which.
-
-        Parameters
-        ----------
-        estimator : fitted ordinal classifier, ranker, or pipeline that ends in one
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            True labels.
-        sample_weight : array-like of shape (n,), optional
-        name : str, optional
-            Name for the title; the estimator's class by default.
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        display : LatentDisplay
-
-        Examples
-        --------
-        >>> from echelon import ProportionalOdds
-        >>> from echelon.datasets import load_esl
-        >>> X, y = load_esl(return_X_y=True)
-        >>> display = LatentDisplay.from_estimator(ProportionalOdds().fit(X, y), X, y)
-        >>> len(display.threshold_lines_)
-        8
-        """
-        classes = classes_of(estimator, y)
+    def _predictions(cls, estimator: Any, X: Any, classes: Any) -> dict[str, Any]:
         found = latent_of(estimator, X, classes)
-        return cls.from_predictions(
-            y,
-            found.scores,
-            found.thresholds,
-            classes=classes,
-            sample_weight=sample_weight,
-            score_name=found.name,
-            name=name_of(estimator, name),
-            ax=ax,
-        )
+        return {
+            "scores": found.scores,
+            "thresholds": found.thresholds,
+            "score_name": found.name,
+        }
 
     @classmethod
     def from_predictions(
         cls,
         y_true: LabelsLike,
         scores: npt.ArrayLike,
-        thresholds: Any = None,
+        thresholds: npt.ArrayLike | None = None,
         *,
-        classes: LabelsLike | None = None,
+        classes: ClassesLike | None = None,
         sample_weight: VectorLike | None = None,
         score_name: str = "latent score f(x)",
         name: str | None = None,
@@ -196,37 +165,22 @@ class LatentDisplay:
             return None
         return gaussian_kde(values, weights=self.sample_weight[rows])(self.grid)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height, in inches, of a figure that the picture fits."""
+    def _size(self) -> tuple[float, float]:
         return style.WIDTH, 0.9 + 0.36 * min(max(len(self.classes), 3), 16)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw a line of the picture per class, the lowest at the bottom.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        display : LatentDisplay
-            This object.
-        """
+    def _draw(self, ax: Axes | None) -> None:
+        """Draw a line of the picture per class, the lowest at the bottom."""
         n_classes = len(self.classes)
-        ax = style.new_axes(ax, self.size)
-        self.ax_, self.figure_ = ax, ax.figure
-        style.dress(ax, left=False)
+        ax = self._start(ax, left=False)
         ax.set_xlim(self.grid[0], self.grid[-1])
         ax.set_ylim(-0.25, n_classes + 0.35)
         self._draw_thresholds()
-        self.density_artists_ = []
+        self.density_artists_: list[Artist] = []
         for k, color in enumerate(style.class_colors(n_classes)):
             self._draw_class(k, color)
-        style.name_ticks(ax.yaxis, np.arange(n_classes) + 0.2, self.classes)
+        style.name_ticks(ax.yaxis, np.arange(0.2, n_classes), self.classes)
         style.name_axes(ax, self.score_name, title=self.name)
         self._write_counts()
-        return self
 
     def _draw_thresholds(self) -> None:
         ax, top = self.ax_, len(self.classes) + 0.05

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import EstimatorLike, KeysLike, LabelsLike, MatrixLike, Vector, VectorLike
+from .._utils.types import (
+    ClassesLike,
+    EstimatorLike,
+    KeysLike,
+    LabelsLike,
+    MatrixLike,
+    Vector,
+    VectorLike,
+)
 from ..base.reading import without_infinity
 from ..base.wrappers import inner_estimator, known_inputs
 from ..metrics._labels import require_length
@@ -18,8 +26,9 @@ from ..ordinal.reduction import side_matrix
 from ..ordinal.relevance import read_relevance
 from ..pairs.pair_set import PairSet
 from ..solvers.ranking.pair_draws import PairSampler
-from . import _style as style
-from ._reading import classes_of, labelling_model, name_of
+from . import style
+from .display import Display
+from .reading import classes_of, labelling_model, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +39,7 @@ _MOST_PAIRS = 200_000
 _POINTS = 400
 
 
-class MarginDistributionDisplay:
+class MarginDistributionDisplay(Display):
     """Share of the rows, or of the pairs, with at most each margin.
 
     The curve's height at zero is the share in the wrong place. Several models come into one
@@ -52,7 +61,12 @@ class MarginDistributionDisplay:
     """
 
     def __init__(
-        self, margins: Any, weights: Any = None, *, of: str = "rows", name: str | None = None
+        self,
+        margins: VectorLike,
+        weights: VectorLike | None = None,
+        *,
+        of: str = "rows",
+        name: str | None = None,
     ) -> None:
         values = read_numbers(margins, "margins").ravel()
         if np.isnan(values).any():
@@ -112,8 +126,10 @@ class MarginDistributionDisplay:
         model, X = labelling_model(estimator, classes_of(estimator, y)), known_inputs(estimator, X)
         if model is None:
             scores = ranking_scores(inner_estimator(estimator), X)
-            options = {"qid": qid, "sample_weight": sample_weight, "name": label, "ax": ax}
-            return cls.from_scores(y, scores / _spread(scores), **options)
+            scores /= _spread(scores)
+            return cls.from_scores(
+                y, scores, qid=qid, sample_weight=sample_weight, name=label, ax=ax
+            )
         margins = model.margins(X)
         if margins is None:
             raise ValueError(
@@ -132,9 +148,9 @@ class MarginDistributionDisplay:
     def from_predictions(
         cls,
         y_true: LabelsLike,
-        margins: Any,
+        margins: MatrixLike,
         *,
-        classes: LabelsLike | None = None,
+        classes: ClassesLike | None = None,
         sample_weight: VectorLike | None = None,
         name: str | None = None,
         ax: Axes | None = None,
@@ -203,7 +219,8 @@ class MarginDistributionDisplay:
             Of more than 200,000 pairs, so many are drawn by their weights, always the same.
         """
         values = read_numbers(scores, "scores")
-        pairs = PairSet.from_labels(read_relevance(y_true), qid, sample_weight)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(values))
+        pairs = PairSet.from_labels(read_relevance(y_true), qid, weights)
         if not pairs.total_weight > 0:
             raise ValueError("y_true must hold two different labels within a query; found none.")
         if pairs.n_pairs <= _MOST_PAIRS:
@@ -220,26 +237,9 @@ class MarginDistributionDisplay:
         upto = np.searchsorted(self.margins, margin, side="right")
         return float(self.weights[:upto].sum() / self.weights.sum())
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height, in inches, of a figure that the picture fits."""
-        return style.WIDTH, 3.3
-
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the curve, and its name beside those of curves that are there already.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        display : MarginDistributionDisplay
-            This object.
-        """
-        ax = style.new_axes(ax, self.size)
-        self.ax_, self.figure_ = ax, ax.figure
-        style.dress(ax, grid="y")
+    def _draw(self, ax: Axes | None) -> None:
+        """Draw the curve, and its name beside those of curves that are there already."""
+        ax = self._start(ax, grid="y")
         before = style.named_lines(ax)
         if not before:
             ax.axvline(0.0, color=style.FAINT, linewidth=0.9, linestyle=(0, (4, 2)))
@@ -255,7 +255,6 @@ class MarginDistributionDisplay:
         style.name_axes(
             ax, "margin, in standard deviations of the score", f"share of {self.of} up to it"
         )
-        return self
 
     def _curve(self) -> tuple[Vector, Vector]:
         """The distribution at some hundred of its own points, without the far tails."""

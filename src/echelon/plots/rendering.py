@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from ._style import require_pyplot
+from .style import require_pyplot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -18,7 +18,8 @@ def render(
     draw: Callable[[Canvas], None],
     *,
     format: str = "svg",
-    layout: str | None = "constrained",
+    layout: Literal["constrained"] | None = "constrained",
+    settings: Mapping[Any, Any] | None = None,
 ) -> bytes:
     """Draw on an empty figure of some inches; the same name and drawing give the same bytes."""
     require_pyplot()
@@ -26,7 +27,8 @@ def render(
     from matplotlib.figure import Figure as Canvas
 
     content = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+    fixed: Any = {"svg.hashsalt": name, "svg.fonttype": "none"}
+    with matplotlib.rc_context({**fixed, **(settings or {})}):
         canvas = Canvas(figsize=size, layout=layout)
         draw(canvas)
         if format == "svg":

@@ -9,8 +9,9 @@ import numpy as np
 
 from .._utils.types import EstimatorLike
 from ..ordinal.arrays import require_count
-from . import _style as style
-from ._reading import name_of, opened
+from . import style
+from .display import Display
+from .reading import model_with, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _LETTERS = 44
 
 
-class RuleCoverageDisplay:
+class RuleCoverageDisplay(Display):
     """Rules by importance, with the share of the rows that they cover and what they add.
 
     Blue bars belong to rules that raise the score, orange ones to rules that lower it; the number
@@ -84,39 +85,20 @@ class RuleCoverageDisplay:
         >>> len(RuleCoverageDisplay.from_estimator(model, most=5).bars_)
         5
         """
-        found = opened(estimator, None, "rules_")
-        if found is None:
-            raise ValueError(
-                "estimator must be fitted and have rules_, as RankRules has; found "
-                f"{type(estimator).__name__}."
-            )
-        return cls(found[0].rules_, most=most, name=name_of(estimator, name)).plot(ax=ax)
+        wanted = "fitted and have rules_, as RankRules has"
+        model, _ = model_with(estimator, None, "rules_", wanted)
+        return cls(model.rules_, most=most, name=name_of(estimator, name)).plot(ax=ax)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height, in inches, of a figure that the picture fits."""
+    def _size(self) -> tuple[float, float]:
         return style.WIDTH + 0.8, style.bar_height(len(self.rules_), row=0.36, head=0.95)
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw a bar per rule, the most important at the top.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        display : RuleCoverageDisplay
-            This object.
-        """
-        ax = style.new_axes(ax, self.size)
-        self.ax_, self.figure_ = ax, ax.figure
-        style.dress(ax, grid="x", left=False)
+    def _draw(self, ax: Axes | None) -> None:
+        """Draw a bar per rule, the most important at the top."""
         n = len(self.rules_)
+        ax = self._draw_rows(ax, [_text(rule) for rule in self.rules_], most=_LETTERS)
         covered = [rule.coverage for rule in self.rules_]
         colors = [style.SECOND if rule.response > 0 else style.ACCENT for rule in self.rules_]
         self.bars_ = ax.barh(np.arange(n), covered, height=0.6, color=colors, alpha=0.75)
-        ax.set_ylim(n - 0.4, -0.6)
         ax.set_xlim(0.0, max(1.04 * max(covered), 1e-3))
         ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
         for i, rule in enumerate(self.rules_):
@@ -131,10 +113,8 @@ class RuleCoverageDisplay:
             right_of_axes=True,
             ha="right",
         )
-        style.name_ticks(ax.yaxis, range(n), [_text(rule) for rule in self.rules_], most=_LETTERS)
         left = "" if n == len(self.rules) else f"\n({n} of {len(self.rules)} rules, by importance)"
         style.name_axes(ax, f"rows covered{left}", title=self.name)
-        return self
 
 
 def _text(rule: Any) -> str:

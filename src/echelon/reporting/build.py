@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
-from .._utils.types import CostLike, LabelsLike, MatrixLike
+from .._utils.types import ClassesLike, CostLike, EstimatorLike, LabelsLike, MatrixLike
+from ..inspection.holdout import unfitted
+from ..model_selection import Leaderboard
+from ..model_selection.roster import candidate_pipeline, find_candidate
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
+from ..plots.reading import name_of
 from ..tables import LabelledTable, Schema
+from ..trained import TrainedModel
 from .content import LeftOutError, Section
 from .document import Report, require_packages
-from .facts import Facts
+from .facts import Facts, Rows, Settings, Study
 
 
 def report(
-    subject: Any,
-    X: MatrixLike | None = None,
+    subject: Leaderboard | TrainedModel | EstimatorLike,
+    X: LabelledTable | MatrixLike | None = None,
     y: LabelsLike | None = None,
     *,
-    leaderboard: Any = None,
+    leaderboard: Leaderboard | None = None,
     title: str | None = None,
     target: str | None = None,
-    classes: LabelsLike | None = None,
+    classes: ClassesLike | None = None,
     cost: CostLike = "absolute",
-    cv: Any = 5,
+    cv: int | Literal["prefit"] = 5,
     sections: Sequence[str] | None = None,
     path: str | Path | None = None,
     random_state: int = 0,
@@ -87,23 +96,14 @@ def report(
     from .sections import SECTIONS
 
     wanted = _wanted(sections, SECTIONS)
-    schema = None
-    if isinstance(X, LabelledTable):
-        schema, target = X.schema, X.target if target is None else target
-        classes = X.classes if classes is None else classes
-        X, y = X.X, X.y if y is None else y
-    _check_rows(X, y)
-    _check_folds(cv)
-    common = {"X": X, "y": y, "cost": cost, "cv": cv}
-    common |= {"random_state": random_state, "n_jobs": n_jobs, "schema": schema}
-    common |= {"is_patient": sections is not None}
-    facts = _facts(subject, leaderboard, classes, common)
-    facts.target = target or facts.target
-    facts.title = title or _title(facts)
-    # A model that cannot be fitted or cannot predict is the caller's to know of.
-    _ = facts.held_out, facts.trial
+    settings = Settings(cost, _folds(cv), random_state, n_jobs, is_patient=sections is not None)
+    given = _Given.of(X, y, classes, target)
+    facts = _facts(subject, leaderboard, given, settings)
+    if facts.study is not None:
+        # A model that cannot be fitted or cannot predict is the caller's to know of.
+        _ = facts.study.held_out, facts.study.trial
     made, left_out = _make({key: SECTIONS[key] for key in wanted}, facts, on_section)
-    page = Report(facts.title, made, left_out)
+    page = Report(title or facts.title, made, left_out)
     if path is not None:
         page.save(path)
     return page
@@ -143,145 +143,138 @@ def _make(
     return [*made, appendix(facts, left_out)], left_out
 
 
-def _facts(subject: Any, leaderboard: Any, classes: Any, common: dict[str, Any]) -> Facts:
-    if _is_leaderboard(subject):
-        if common["cv"] == "prefit":
-            raise ValueError("cv must be a number of folds for a leaderboard; found 'prefit'.")
-        facts = Facts("", "", _target_name(common["y"]), board=subject, **common)
-        _read_labels(facts, classes)
-        if facts.has_rows and subject.rows:
-            facts.name, facts.model = _best_model(subject, facts)
-        return facts
-    if _is_trained(subject):
-        facts = _trained_facts(subject, leaderboard, common)
-        _read_labels(facts, facts.trained.classes if classes is None else classes)
-        return facts
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What the caller has told of the rows."""
+
+    X: Any
+    y: Any
+    classes: Any
+    target: str | None
+    schema: Schema | None = None
+
+    @classmethod
+    def of(cls, X: Any, y: Any, classes: Any, target: str | None) -> _Given:
+        schema = None
+        if isinstance(X, LabelledTable):
+            schema, target = X.schema, X.target if target is None else target
+            classes = X.classes if classes is None else classes
+            X, y = X.X, X.y if y is None else y
+        if (X is None) != (y is None):
+            missing = "X" if X is None else "y"
+            raise ValueError(f"X and y must be given together; {missing} is missing.")
+        return cls(X, y, classes, target, schema)
+
+    @property
+    def target_name(self) -> str:
+        """What the labels tell, as stated or as their column is called."""
+        name = self.target or getattr(self.y, "name", None)
+        return name if isinstance(name, str) and name else "label"
+
+    def rows(self, settings: Settings, known: Any = None) -> Rows | None:
+        """The labelled rows, in the order of labels that is stated or else known."""
+        if self.y is None:
+            return None
+        scale, codes = read_scale(self.y, known if self.classes is None else self.classes)
+        n = np.shape(self.X)[0]
+        if len(codes) != n:
+            raise ValueError(f"y must have as many rows as X, {n}; found {len(codes)}.")
+        # A wrong cost is told before anything is fitted.
+        cost_matrix(settings.cost, scale.n_classes)
+        return Rows(self.X, self.y, scale, codes, self.schema)
+
+
+def _facts(subject: Any, leaderboard: Any, given: _Given, settings: Settings) -> Facts:
+    if isinstance(subject, Leaderboard):
+        return _comparison_facts(subject, given, settings)
+    if isinstance(subject, TrainedModel):
+        return _trained_facts(subject, leaderboard, given, settings)
     if not hasattr(subject, "fit") or not hasattr(subject, "predict"):
         raise TypeError(
             "subject must be a leaderboard, a trained model, an estimator or a pipeline; found "
             f"{type(subject).__name__}."
         )
-    return _estimator_facts(subject, leaderboard, classes, common)
+    return _estimator_facts(subject, leaderboard, given, settings)
 
 
-def _trained_facts(subject: Any, leaderboard: Any, common: dict[str, Any]) -> Facts:
-    if subject.task != "ordinal":
-        raise ValueError(f"subject must be a model of ordered labels; found {subject.task!r}.")
-    if common["X"] is not None:
-        common = {**common, "X": subject.inputs(common["X"])}
-    common = {**common, "schema": subject.schema}
-    return Facts(
-        "",
-        subject.name,
-        subject.target,
-        board=leaderboard,
-        trained=subject,
-        model=subject.estimator,
-        **common,
-    )
+def _comparison_facts(board: Leaderboard, given: _Given, settings: Settings) -> Facts:
+    if settings.cv == "prefit":
+        raise ValueError("cv must be a number of folds for a leaderboard; found 'prefit'.")
+    rows = given.rows(settings)
+    name, study = "", None
+    if rows is not None and board.rows:
+        name = board.best.model
+        rows, model = _best_model(board, rows, settings)
+        study = None if model is None else Study(model, rows, settings)
+    return Facts(name, given.target_name, settings, board, rows=rows, study=study)
 
 
-def _estimator_facts(subject: Any, leaderboard: Any, classes: Any, common: dict[str, Any]) -> Facts:
-    from ..inspection.holdout import unfitted
-    from ..plots._reading import name_of
+def _trained_facts(trained: TrainedModel, board: Any, given: _Given, settings: Settings) -> Facts:
+    if trained.task != "ordinal":
+        raise ValueError(f"subject must be a model of ordered labels; found {trained.task!r}.")
+    if given.X is not None:
+        given = replace(given, X=trained.inputs(given.X))
+    rows = replace(given, schema=trained.schema).rows(settings, trained.classes)
+    study = None
+    if rows is not None:
+        study = Study(trained.estimator, rows, settings, intervals=trained.intervals)
+    target = given.target or trained.target
+    return Facts(trained.name, target, settings, board, trained, rows, study)
 
-    if getattr(subject, "_estimator_type", "") == "ranker" or _is_ranker(subject):
+
+def _estimator_facts(subject: Any, board: Any, given: _Given, settings: Settings) -> Facts:
+    if get_tags(subject).estimator_type == "ranker":
         raise ValueError(
             f"subject must be a model of ordered labels; {type(subject).__name__} is a ranker, "
             "and ThresholdedRanker makes an ordinal model of it."
         )
-    if common["X"] is None:
-        raise ValueError("X and y must be given with an estimator.")
-    facts = Facts("", name_of(subject), _target_name(common["y"]), board=leaderboard, **common)
     fitted = _is_fitted(subject)
-    if common["cv"] == "prefit" and not fitted:
+    rows = given.rows(settings, getattr(subject, "classes_", None))
+    if rows is None:
+        raise ValueError("X and y must be given with an estimator.")
+    if settings.cv == "prefit" and not fitted:
         raise ValueError("cv must be a number of folds for an estimator that is not fitted.")
-    _read_labels(facts, classes if classes is not None else getattr(subject, "classes_", None))
-    facts.model = subject if fitted else unfitted(subject, facts.scale).fit(facts.X, facts.y)
-    return facts
+    model = subject if fitted else unfitted(subject, rows.scale).fit(rows.X, rows.y)
+    study = Study(model, rows, settings)
+    name = name_of(subject)
+    return Facts(name, given.target_name, settings, board, rows=rows, study=study)
 
 
-def _read_labels(facts: Facts, classes: Any) -> None:
-    if facts.y is None:
-        return
-    facts.scale, facts.codes = read_scale(facts.y, classes)
-    if len(facts.codes) != np.shape(facts.X)[0]:
-        raise ValueError(
-            f"y must have as many rows as X, {np.shape(facts.X)[0]}; found {len(facts.codes)}."
-        )
-    # A wrong cost is told before anything is fitted.
-    cost_matrix(facts.cost, facts.scale.n_classes)
+def _best_model(board: Leaderboard, rows: Rows, settings: Settings) -> tuple[Rows, Any]:
+    """The leaderboard's best model of the roster with its usual settings, fitted to all rows.
 
-
-def _best_model(board: Any, facts: Facts) -> tuple[str, Any]:
-    """The leaderboard's best model of the roster with its usual settings, fitted to all rows."""
-    from ..model_selection.roster import candidate_pipeline, find_candidate
-
-    name = board.best.model
+    None for a model that the roster does not know. The rows come with their schema.
+    """
     try:
-        candidate = find_candidate(name, facts.random_state)
+        candidate = find_candidate(board.best.model, settings.random_state)
     except ValueError:
-        return name, None
-    if facts.schema is None and type(facts.X).__module__.partition(".")[0] == "pandas":
-        facts.schema = Schema.of(facts.X)
-        facts.X = facts.schema.apply(facts.X)
-    own = isinstance(facts.cost, str) and facts.cost == "absolute"
+        return rows, None
+    if rows.schema is None and type(rows.X).__module__.partition(".")[0] == "pandas":
+        schema = Schema.of(rows.X)
+        rows = replace(rows, schema=schema, X=schema.apply(rows.X))
     pipeline = candidate_pipeline(
         candidate,
-        facts.schema,
-        classes=facts.scale.classes.tolist(),
-        cost=None if own else facts.cost,
+        rows.schema,
+        classes=rows.scale.classes.tolist(),
+        cost=None if settings.is_absolute else settings.cost,
     )
-    settings = {
+    chosen = {
         key if key.startswith("model__") else f"model__{key}": value
         for key, value in board.best.usual_settings.items()
     }
-    return name, pipeline.set_params(**settings).fit(facts.X, facts.y)
+    return rows, pipeline.set_params(**chosen).fit(rows.X, rows.y)
 
 
-def _check_rows(X: Any, y: Any) -> None:
-    if (X is None) != (y is None):
-        missing = "X" if X is None else "y"
-        raise ValueError(f"X and y must be given together; {missing} is missing.")
-
-
-def _check_folds(cv: Any) -> None:
+def _folds(cv: Any) -> Any:
     is_count = isinstance(cv, int | np.integer) and not isinstance(cv, bool) and cv >= 2
     if not is_count and not (isinstance(cv, str) and cv == "prefit"):
         raise ValueError(f"cv must be a number of folds from 2, or 'prefit'; found {cv!r}.")
-
-
-def _is_leaderboard(subject: Any) -> bool:
-    return hasattr(subject, "rows") and hasattr(subject, "undistinguished")
-
-
-def _is_trained(subject: Any) -> bool:
-    return hasattr(subject, "schema") and hasattr(subject, "estimator") and hasattr(subject, "task")
-
-
-def _is_ranker(subject: Any) -> bool:
-    from sklearn.utils import get_tags
-
-    return get_tags(subject).estimator_type == "ranker"
+    return cv
 
 
 def _is_fitted(subject: Any) -> bool:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
     try:
         check_is_fitted(subject)
     except NotFittedError:
         return False
     return hasattr(subject, "classes_")
-
-
-def _target_name(y: Any) -> str:
-    name = getattr(y, "name", None)
-    return name if isinstance(name, str) and name else "label"
-
-
-def _title(facts: Facts) -> str:
-    if facts.board is not None and facts.trained is None:
-        return f"Comparison of models for {facts.target}"
-    return f"{facts.name} for {facts.target}"

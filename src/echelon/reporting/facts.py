@@ -1,73 +1,46 @@
-"""What a report is about: a model, its rows, and what is measured on rows it has not seen."""
+"""What a report is about: a model, rows, and what is measured on rows it was not fitted to."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from .._utils.types import Codes
+from .._utils.types import Codes, CostLike, Index, Matrix
+from ..inspection import (
+    Importance,
+    Profile,
+    holdout_predictions,
+    ordinal_importance,
+    profile_table,
+)
 from ..inspection.holdout import rows_of, unfitted
 from ..inspection.response import Response, stated_kinds
 from ..metrics import OrdinalReport, ordinal_report
+from ..model_selection import Leaderboard
 from ..model_selection.splitters import dealt_splits
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale
+from ..tables import Schema
+from ..trained import TrainedModel
 
 #: folds of the split that gives a quarter of the rows to look at
 _QUARTER = 4
 #: most rows whose sections look at single rows or shuffle columns
 MOST_ROWS = 1000
+_AS_GIVEN = "rows stated to be new to the model"
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Predictions for every row by a model that has not seen it, in the order of the rows."""
-
-    codes: Codes
-    probabilities: npt.NDArray[np.float64] | None
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """A fitted model, rows that it has not seen, how this came about, and rows it was fitted to.
-
-    The latter are None where they are not known. `seconds` is the processor time of the fit.
-    """
-
-    model: Any
-    rows: npt.NDArray[np.intp]
-    how: str
-    training: npt.NDArray[np.intp] | None = None
-    seconds: float = 0.0
-
-
-@dataclass(eq=False)
-class Facts:
-    """All that sections draw on; what takes time is found when it is first asked for.
+class Settings:
+    """How figures are computed.
 
     Parameters
     ----------
-    title : str
-    name : str
-        Of the model.
-    target : str
-        Of the label column.
-    board : Leaderboard, optional
-    trained : TrainedModel, optional
-    model : estimator, optional
-        Fitted; the one that the report describes.
-    X, y : inputs and labels, optional
-    schema : Schema, optional
-        Of inputs in which truth values and dates are numbers.
-    scale : OrdinalScale, optional
-    codes : ndarray, optional
-        Labels as positions on the scale.
-    cost : str or ndarray of shape (K, K)
+    cost : str or array-like of shape (K, K)
     cv : int or "prefit"
         Folds, or that the rows are new to the model.
     random_state : int
@@ -76,59 +49,16 @@ class Facts:
         Whether to make sections that take long.
     """
 
-    title: str
-    name: str
-    target: str
-    board: Any = None
-    trained: Any = None
-    model: Any = None
-    X: Any = None
-    y: Any = None
-    schema: Any = None
-    scale: OrdinalScale | None = None
-    codes: Any = None
-    cost: Any = "absolute"
-    cv: Any = 5
+    cost: CostLike = "absolute"
+    cv: int | Literal["prefit"] = 5
     random_state: int = 0
     n_jobs: int | None = None
     is_patient: bool = False
 
     @property
-    def has_rows(self) -> bool:
-        """Whether there are labelled rows."""
-        return self.codes is not None
-
-    @property
-    def labels(self) -> list[str]:
-        """The labels from lowest to highest, as texts."""
-        return [] if self.scale is None else [str(label) for label in self.scale.classes.tolist()]
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """What the columns are, by name, as far as their types do not tell."""
-        return stated_kinds(self.schema)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of labelled rows."""
-        return 0 if self.codes is None else len(self.codes)
-
-    @property
-    def is_new(self) -> bool:
-        """Whether the rows are new to the model as it is."""
-        return self.cv == "prefit"
-
-    @property
-    def how(self) -> str:
-        """How held-out figures came about, to stand after a semicolon."""
-        if self.is_new:
-            return "rows that the model has not seen"
-        return f"out-of-fold predictions, {self.folds} folds"
-
-    @property
-    def folds(self) -> int:
-        """Folds that the rows allow."""
-        return min(int(self.cv), self.n_rows)
+    def is_absolute(self) -> bool:
+        """Whether the cost is the difference of ranks."""
+        return isinstance(self.cost, str) and self.cost == "absolute"
 
     @property
     def cost_words(self) -> str:
@@ -137,62 +67,168 @@ class Facts:
             return f"{self.cost.replace('_', '-')} cost"
         return "the given cost matrix"
 
+    def sample(self, rows: Index, most: int) -> Index:
+        """At most so many of the rows, drawn at random, in their order."""
+        if len(rows) <= most:
+            return rows
+        rng = np.random.default_rng(self.random_state)
+        return np.sort(rng.choice(rows, most, replace=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Labelled rows.
+
+    Parameters
+    ----------
+    X, y : inputs and labels
+    scale : OrdinalScale
+    codes : ndarray
+        Labels as positions on the scale.
+    schema : Schema, optional
+        Of inputs in which truth values and dates are numbers.
+    """
+
+    X: Any
+    y: Any
+    scale: OrdinalScale
+    codes: Codes
+    schema: Schema | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def classes(self) -> list[Any]:
+        """The labels from lowest to highest."""
+        return list(self.scale.classes)
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels from lowest to highest, as texts."""
+        return [str(label) for label in self.scale.classes.tolist()]
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What the columns are, by name, as far as their types do not tell."""
+        return stated_kinds(self.schema)
+
+    def inputs(self, rows: Index) -> Any:
+        """Inputs of some rows."""
+        return rows_of(self.X, rows)
+
+    def targets(self, rows: Index) -> Any:
+        """Labels of some rows."""
+        return rows_of(self.y, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Predictions for every row by a model that was not fitted to it, in the order of the rows."""
+
+    codes: Codes
+    probabilities: Matrix | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A fitted model, rows that it was not fitted to, how this came about, and those it was.
+
+    The latter are None where they are not known. `seconds` is the processor time of the fit.
+    """
+
+    model: Any
+    rows: Index
+    how: str
+    training: Index | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A fitted model on labelled rows; what takes time is computed once, when first asked for.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; the one that the report describes.
+    rows : Rows
+    settings : Settings
+    intervals : estimator, optional
+        What gives intervals in place of the model.
+    """
+
+    model: Any
+    rows: Rows
+    settings: Settings
+    intervals: Any = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the rows are new to the model as it is."""
+        return self.settings.cv == "prefit"
+
+    @property
+    def folds(self) -> int:
+        """Folds that the rows allow."""
+        return min(int(self.settings.cv), len(self.rows))
+
+    @property
+    def how(self) -> str:
+        """How held-out figures came about, to stand after a semicolon."""
+        return _AS_GIVEN if self.is_new else f"out-of-fold predictions, {self.folds} folds"
+
     @cached_property
-    def cost_matrix(self) -> npt.NDArray[np.float64]:
+    def cost_matrix(self) -> Matrix:
         """The cost of predicting r (column) for the truth y (row)."""
-        return cost_matrix(self.cost, self.scale.n_classes)
+        return cost_matrix(self.settings.cost, self.rows.scale.n_classes)
 
     @cached_property
-    def held_out(self) -> HeldOut | None:
-        """Predictions by models that have not seen the rows; None without a model or rows."""
-        if self.model is None or not self.has_rows:
-            return None
-        if self.is_new:
-            response = self.response
-            return HeldOut(response.codes(self.X), response.probabilities(self.X))
-        from ..inspection import holdout_predictions
+    def response(self) -> Response:
+        """The model, read through its predictions."""
+        return Response(self.model, self.rows.classes, kinds=self.rows.kinds)
 
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """Predictions by models that were not fitted to the rows."""
+        rows = self.rows
+        if self.is_new:
+            return HeldOut(self.response.codes(rows.X), self.response.probabilities(rows.X))
         found = holdout_predictions(
             self.model,
-            self.X,
-            self.y,
+            rows.X,
+            rows.y,
             self.folds,
-            classes=self.scale.classes,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
+            classes=rows.classes,
+            random_state=self.settings.random_state,
+            n_jobs=self.settings.n_jobs,
         )
         order = np.argsort(found.rows, kind="stable")
         p = found.probabilities
         return HeldOut(found.codes[order], None if p is None else p[order])
 
     @cached_property
-    def response(self) -> Response:
-        """The model, read through its predictions."""
-        return Response(self.model, self.scale.classes, kinds=self.kinds)
-
-    @cached_property
     def quality(self) -> OrdinalReport:
         """Figures of the held-out predictions by class."""
-        ranks = np.arange(len(self.labels))
-        return ordinal_report(self.codes, self.held_out.codes, classes=ranks)
+        ranks = np.arange(self.rows.scale.n_classes)
+        return ordinal_report(self.rows.codes, self.held_out.codes, classes=ranks)
 
     @cached_property
-    def mean_cost(self) -> float:
-        """Mean cost of the held-out predictions."""
-        return float(self.cost_matrix[self.codes, self.held_out.codes].mean())
+    def costs(self) -> Matrix:
+        """Cost of each held-out prediction."""
+        return self.cost_matrix[self.rows.codes, self.held_out.codes]
 
     @cached_property
-    def trial(self) -> Trial | None:
-        """The model on rows it has not seen: as it is, or fitted to three quarters of the rows."""
-        if self.model is None or not self.has_rows:
-            return None
+    def trial(self) -> Trial:
+        """The model on rows it was not fitted to: as it is, or fitted to three of four rows."""
+        rows = self.rows
         if self.is_new:
-            return Trial(self.model, np.arange(self.n_rows), "rows that the model has not seen")
-        folds = min(_QUARTER, self.n_rows)
-        rest, held = dealt_splits(self.codes, folds, 1, self.random_state)[0]
-        fresh = unfitted(self.model, self.scale)
+            return Trial(self.model, np.arange(len(rows)), _AS_GIVEN)
+        folds = min(_QUARTER, len(rows))
+        rest, held = dealt_splits(rows.codes, folds, 1, self.settings.random_state)[0]
+        fresh = unfitted(self.model, rows.scale)
         begun = time.process_time()
-        fitted = fresh.fit(rows_of(self.X, rest), rows_of(self.y, rest))
+        fitted = fresh.fit(rows.inputs(rest), rows.targets(rest))
         seconds = time.process_time() - begun
         how = f"a quarter of the rows, {len(held):,}, with the model fitted to the others"
         return Trial(fitted, held, how, rest, seconds)
@@ -200,54 +236,65 @@ class Facts:
     @cached_property
     def interval_model(self) -> Any:
         """What gives intervals for the rows of the trial; None if nothing does."""
-        if self.trial is None:
-            return None
-        own = getattr(self.trained, "intervals", None)
-        if own is None:
-            model = self.trial.model
-            return model if hasattr(model, "predict_interval") else None
-        if self.is_new:
-            return own
-        rows = self.trial.training
-        return unfitted(own, self.scale).fit(self.inputs(rows), self.targets(rows))
-
-    def some_rows(self, rows: npt.NDArray[np.intp], most: int) -> npt.NDArray[np.intp]:
-        """At most so many of the rows, drawn at random, in their order."""
-        if len(rows) <= most:
-            return rows
-        rng = np.random.default_rng(self.random_state)
-        return np.sort(rng.choice(rows, most, replace=False))
-
-    def inputs(self, rows: npt.NDArray[np.intp]) -> Any:
-        """Inputs of some rows."""
-        return rows_of(self.X, rows)
-
-    def targets(self, rows: npt.NDArray[np.intp]) -> Any:
-        """Labels of some rows."""
-        return rows_of(self.y, rows)
+        trial = self.trial
+        if self.intervals is None:
+            return trial.model if hasattr(trial.model, "predict_interval") else None
+        if trial.training is None:
+            return self.intervals
+        fresh, training = unfitted(self.intervals, self.rows.scale), trial.training
+        return fresh.fit(self.rows.inputs(training), self.rows.targets(training))
 
     @cached_property
-    def importance(self) -> Any:
-        """Rise of the mean cost when a column is shuffled, on rows the model has not seen."""
-        from ..inspection import ordinal_importance
-
-        rows = self.some_rows(self.trial.rows, MOST_ROWS)
+    def importance(self) -> Importance:
+        """Rise of the mean cost when a column is shuffled, on the rows of the trial."""
+        rows = self.settings.sample(self.trial.rows, MOST_ROWS)
         return ordinal_importance(
             self.trial.model,
-            self.inputs(rows),
-            self.targets(rows),
-            cost=self.cost,
-            random_state=self.random_state,
-            classes=self.scale.classes,
+            self.rows.inputs(rows),
+            self.rows.targets(rows),
+            cost=self.settings.cost,
+            random_state=self.settings.random_state,
+            classes=self.rows.classes,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """All that sections draw on.
+
+    Parameters
+    ----------
+    name : str
+        Of the model.
+    target : str
+        Of the label column.
+    settings : Settings
+    board : Leaderboard, optional
+    trained : TrainedModel, optional
+    rows : Rows, optional
+    study : Study, optional
+        The model on the rows; None without a model or rows.
+    """
+
+    name: str
+    target: str
+    settings: Settings
+    board: Leaderboard | None = None
+    trained: TrainedModel | None = None
+    rows: Rows | None = None
+    study: Study | None = None
+
+    @property
+    def title(self) -> str:
+        """What the page is about."""
+        if self.board is not None and self.trained is None:
+            return f"Comparison of models for {self.target}"
+        return f"{self.name} for {self.target}"
 
     @cached_property
-    def profile(self) -> Any:
+    def profile(self) -> Profile | None:
         """What the table looks like, with warnings; None without rows."""
-        if not self.has_rows or self.X is None:
+        rows = self.rows
+        if rows is None:
             return None
-        from ..inspection import profile_table
-
-        return profile_table(
-            self.X, self.y, list(self.scale.classes), target=self.target, kinds=self.kinds
-        )
+        return profile_table(rows.X, rows.y, rows.classes, target=self.target, kinds=rows.kinds)

@@ -1,9 +1,11 @@
 """The sections of a report in their order; each gives None where it has nothing to show."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from ..content import Section
-from ..facts import Facts
+from ..facts import Facts, Study
 from .appendix import appendix
 from .comparison import critical_difference, leaderboard
 from .data import data
@@ -15,20 +17,28 @@ from .training import learning, rounds
 
 __all__ = ["SECTIONS", "appendix"]
 
-SECTIONS: dict[str, Callable[[Facts], Section | None]] = {
+Maker = Callable[[Facts], Section | None]
+
+
+def _of_model(make: Callable[[Study], Section | None]) -> Maker:
+    """A section about a model on labelled rows, which is missing without either."""
+    return lambda facts: None if facts.study is None else make(facts.study)
+
+
+SECTIONS: dict[str, Maker] = {
     "summary": summary,
     "data": data,
     "leaderboard": leaderboard,
     "critical-difference": critical_difference,
-    "confusion": confusion,
-    "by-class": by_class,
-    "latent": latent,
-    "calibration": calibration,
-    "intervals": intervals,
-    "importance": importance,
-    "effects": effects,
-    "rules": rules,
-    "rows": rows,
-    "learning": learning,
-    "rounds": rounds,
+    "confusion": _of_model(confusion),
+    "by-class": _of_model(by_class),
+    "latent": _of_model(latent),
+    "calibration": _of_model(calibration),
+    "intervals": _of_model(intervals),
+    "importance": _of_model(importance),
+    "effects": _of_model(effects),
+    "rules": _of_model(rules),
+    "rows": _of_model(rows),
+    "learning": _of_model(learning),
+    "rounds": _of_model(rounds),
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from ..._utils.versions import package_versions
+from ...base.wrappers import last_step
 from ..content import Pairs, Section, Sentences, count
 from ..facts import MOST_ROWS, Facts
 
@@ -17,7 +19,7 @@ _PACKAGES = ("echelon", "numpy", "scipy", "scikit-learn", "matplotlib")
 def appendix(facts: Facts, left_out: list[tuple[str, str]]) -> Section:
     """Versions, settings, seeds, and how the figures were computed."""
     parts: list[Any] = [Pairs("This report", _subject(facts))]
-    settings = _settings(facts.model)
+    settings = _settings(_described(facts))
     if settings:
         parts.append(Pairs("Settings that differ from the defaults", settings))
     if facts.trained is not None and facts.trained.notes:
@@ -31,21 +33,26 @@ def appendix(facts: Facts, left_out: list[tuple[str, str]]) -> Section:
 
 
 def _subject(facts: Facts) -> list[tuple[str, str]]:
-    found = [("Seed", str(facts.random_state))]
-    if facts.model is not None:
-        found.insert(0, ("Model", facts.name))
-    if facts.has_rows:
-        found += [("Labels, lowest first", ", ".join(facts.labels[:40]))]
-        found += [("Rows", f"{facts.n_rows:,}"), ("Cost", facts.cost_words)]
+    settings, rows = facts.settings, facts.rows
+    found = [] if _described(facts) is None else [("Model", facts.name)]
+    found.append(("Seed", str(settings.random_state)))
+    if rows is not None:
+        found += [("Labels, lowest first", ", ".join(rows.labels[:40]))]
+        found += [("Rows", f"{len(rows):,}"), ("Cost", settings.cost_words)]
     if facts.trained is not None:
         found.append(("Trained", str(facts.trained.created)))
     return found
 
 
+def _described(facts: Facts) -> Any:
+    """The model that the page is about, if there is one."""
+    if facts.study is not None:
+        return facts.study.model
+    return None if facts.trained is None else facts.trained.estimator
+
+
 def _settings(model: Any) -> list[tuple[str, str]]:
     """Parameters of the estimators inside, other than their defaults."""
-    from ...base.wrappers import last_step
-
     if model is None:
         return []
     before, last = last_step(model)
@@ -62,9 +69,7 @@ def _settings(model: Any) -> list[tuple[str, str]]:
 
 
 def _defaults(kind: type) -> dict[str, Any]:
-    import inspect
-
-    parameters = inspect.signature(kind.__init__).parameters.values()
+    parameters = signature(kind).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
@@ -101,19 +106,16 @@ def _methods(facts: Facts) -> list[tuple[str, str]]:
                 "independent; the corrected resampled t-test does not.",
             )
         )
-    if facts.held_out is None:
+    study = facts.study
+    if study is None:
         return found
-    if facts.is_new:
-        found.append(("Predictions", "By the model as given, on rows that it has not seen."))
+    if study.is_new:
+        how = f"By the model as given, on {study.how}."
     else:
-        found.append(
-            (
-                "Predictions",
-                f"Each row by a model fitted to the other folds, {facts.folds} stratified folds.",
-            )
-        )
+        how = f"Each row by a model fitted to the other folds, {study.folds} stratified folds."
     found += [
-        ("Score, intervals, importance, single rows", f"On {facts.trial.how}."),
+        ("Predictions", how),
+        ("Score, intervals, importance, single rows", f"On {study.trial.how}."),
         (
             "Importance",
             f"Rise of the mean cost over 5 shuffles of a column, at most {MOST_ROWS:,} rows.",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...metrics.measures import MEASURES
+from ...plots import CriticalDifferenceDisplay
 from ..content import (
     Cell,
     Column,
@@ -20,7 +21,7 @@ from ..content import (
     number,
 )
 from ..facts import Facts
-from ..figures import draw
+from ..pictures import draw
 
 
 def verdict(board: Any) -> str:
@@ -98,8 +99,6 @@ def critical_difference(facts: Facts) -> Section | None:
     if len(names) < 3 or len(figures) < 2:
         return None
     result = board.nemenyi()
-    from ...plots import CriticalDifferenceDisplay
-
     display = CriticalDifferenceDisplay(result)
     ranks = sorted(zip(result.average_ranks.tolist(), result.names, strict=True))
     numbers = Table(
@@ -117,8 +116,8 @@ def critical_difference(facts: Facts) -> Section | None:
         "figure-critical-difference",
         "Average ranks and the critical difference",
         f"{ranks[0][1]} has the best average rank, {number(ranks[0][0], 2)}; "
-        f"{count(groups, 'bar')} join models that do not differ.",
-        lambda ax: display.plot(ax=ax),
+        f"models under one of {count(groups, 'bar')} do not differ significantly.",
+        display,
         size=display.size,
         numbers=numbers,
         wide=True,
@@ -177,8 +176,8 @@ def _figure(row: Any, measure: str, low: float, high: float) -> Cell:
         return Cell("–")
     error = 0.0 if math.isnan(found.se) else found.se
     ends = (found.mean - error, found.mean, found.mean + error)
-    span = tuple((x - low) / (high - low) if high > low else 0.5 for x in ends)
-    return Cell(_with_error(found, measure), key=found.mean, span=span)
+    first, middle, last = ((x - low) / (high - low) if high > low else 0.5 for x in ends)
+    return Cell(_with_error(found, measure), key=found.mean, span=(first, middle, last))
 
 
 def _with_error(found: Any, measure: str) -> str:

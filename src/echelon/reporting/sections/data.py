@@ -1,4 +1,4 @@
-"""What the table is like, and what in it should give pause."""
+"""What the table is like, and what in it should be looked at before a model is trusted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def data(facts: Facts) -> Section | None:
     size = f"{count(profile.rows, 'row')} with {count(len(profile.columns), 'column')}"
     serious = sum(found.severity == "high" for found in profile.warnings)
     lead = f"{size} and {count(len(profile.class_counts), 'class', 'classes')}; " + (
-        "nothing in them gives pause."
+        "none of the checks of the data found anything to report."
         if not n
         else f"{count(n, 'finding')} to look at"
         + (f", {serious} of them serious." if serious else ".")
@@ -42,7 +42,7 @@ def data(facts: Facts) -> Section | None:
         shown = profile.warnings[:_MOST_FINDINGS]
         items = [(found.severity, found.text) for found in shown]
         if n > len(shown):
-            items.append(("low", f"And {count(n - len(shown), 'finding')} more of less weight."))
+            items.append(("low", f"And {count(n - len(shown), 'more finding')}."))
         parts.append(Findings(items))
     parts += [_classes(profile), _columns(profile)]
     if len(profile.columns) > _MOST_COLUMNS:
@@ -86,7 +86,7 @@ def _columns(profile: Any) -> Table:
     ]
     note = (
         "“Orders labels” is the share of pairs of rows with different labels that the column alone "
-        "puts in the right order: 0.5 is useless, close to 1 may be a leak."
+        "puts in the right order: 0.5 is chance, close to 1 may be a leak."
     )
     return Table("Columns", columns, rows, sortable=True, note=note)
 

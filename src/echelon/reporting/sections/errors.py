@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...plots import OrdinalConfusionDisplay
 from ..content import (
     Cell,
     Column,
@@ -18,37 +19,33 @@ from ..content import (
     percent,
     percent_cell,
 )
-from ..facts import Facts
-from ..figures import WIDTH, draw
+from ..facts import Study
+from ..pictures import WIDTH, draw
 
 #: classes beyond which a table of all pairs cannot be read
 _MOST = 25
 
 
-def confusion(facts: Facts) -> Section | None:
+def confusion(study: Study) -> Section | None:
     """Counts and shares of predicted labels for every true label."""
-    if facts.held_out is None:
-        return None
-    K = len(facts.labels)
+    K = len(study.rows.labels)
     counts = np.zeros((K, K), dtype=int)
-    np.add.at(counts, (facts.codes, facts.held_out.codes), 1)
-    far = np.abs(facts.codes - facts.held_out.codes)
+    np.add.at(counts, (study.rows.codes, study.held_out.codes), 1)
+    far = np.abs(study.rows.codes - study.held_out.codes)
     lead = (
         f"{percent(np.mean(far == 0), 1)} of rows lie on the diagonal, "
         f"{percent(np.mean(far <= 1), 1)} on it or beside it; "
         f"the largest error is {count(int(far.max()), 'rank')}."
     )
-    part = _table(facts, counts) if K <= _MOST else Figures([_picture(facts, counts)])
+    part = _table(study, counts) if K <= _MOST else Figures([_picture(study, counts)])
     return Section("confusion", "Confusion on the ordered scale", lead, [part])
 
 
-def _picture(facts: Facts, counts: Any) -> Any:
+def _picture(study: Study, counts: Any) -> Any:
     """A picture, for more classes than a table can hold; its numbers are pairs that occur."""
-    from ...plots import OrdinalConfusionDisplay
-
-    labels = np.asarray(facts.labels, dtype=object)
+    labels = np.asarray(study.rows.labels, dtype=object)
     rows = [
-        [Cell(facts.labels[i]), Cell(facts.labels[j]), Cell(f"{counts[i, j]:,}")]
+        [Cell(study.rows.labels[i]), Cell(study.rows.labels[j]), Cell(f"{counts[i, j]:,}")]
         for i, j in np.argwhere(counts).tolist()
     ]
     columns = [Column("True", number=False), Column("Predicted", number=False), Column("Rows")]
@@ -57,20 +54,24 @@ def _picture(facts: Facts, counts: Any) -> Any:
         "Share of each true label by predicted label",
         "Most rows lie on the diagonal or near it where the model is good.",
         lambda ax: OrdinalConfusionDisplay.from_predictions(
-            labels[facts.codes], labels[facts.held_out.codes], classes=facts.labels, name="", ax=ax
+            labels[study.rows.codes],
+            labels[study.held_out.codes],
+            classes=study.rows.labels,
+            name="",
+            ax=ax,
         ),
         size=(WIDTH, WIDTH - 0.6),
-        numbers=Table(f"Rows by true and predicted label; {facts.how}", columns, rows),
+        numbers=Table(f"Rows by true and predicted label; {study.how}", columns, rows),
     )
 
 
-def _table(facts: Facts, counts: Any) -> Table:
+def _table(study: Study, counts: Any) -> Table:
     """Counts and shares of every pair of labels."""
-    K, totals = len(facts.labels), counts.sum(axis=1)
+    K, totals = len(study.rows.labels), counts.sum(axis=1)
     shares = counts / np.maximum(totals, 1)[:, None]
     rows = [
         [
-            Cell(facts.labels[i]),
+            Cell(study.rows.labels[i]),
             *(
                 Cell(
                     f"{counts[i, j]:,}",
@@ -84,9 +85,9 @@ def _table(facts: Facts, counts: Any) -> Table:
         ]
         for i in range(K)
     ]
-    columns = [Column("True", number=False), *map(Column, facts.labels), Column("Rows")]
+    columns = [Column("True", number=False), *map(Column, study.rows.labels), Column("Rows")]
     return Table(
-        f"Rows by true and predicted label, with the share of each true label; {facts.how}",
+        f"Rows by true and predicted label, with the share of each true label; {study.how}",
         columns,
         rows,
         groups=[("", 1), ("Predicted, lowest to highest", K), ("", 1)],
@@ -95,11 +96,9 @@ def _table(facts: Facts, counts: Any) -> Table:
     )
 
 
-def by_class(facts: Facts) -> Section | None:
+def by_class(study: Study) -> Section | None:
     """Error, recall and bias for every true class."""
-    if facts.held_out is None:
-        return None
-    found = facts.quality
+    found = study.quality
     errors = found.mean_absolute_error
     top = max(np.nanmax(errors), 1e-12)
     rows = [
@@ -112,7 +111,7 @@ def by_class(facts: Facts) -> Section | None:
             percent_cell(found.within_one[k]),
             _signed(found.mean_signed_error[k]),
         ]
-        for k, label in enumerate(facts.labels)
+        for k, label in enumerate(study.rows.labels)
     ]
     columns = [
         Column("True class", number=False, sorted="ascending"),
@@ -123,21 +122,27 @@ def by_class(facts: Facts) -> Section | None:
         Column("Within one", about="share of the class that is right or one rank off"),
         Column("Bias, ranks", about="mean of predicted minus true rank"),
     ]
-    worst = int(np.nanargmax(errors))
-    direction = found.mean_signed_error[worst]
-    where = "rated too high" if direction > 0 else "rated too low"
-    lead = (
-        f"Class {facts.labels[worst]} is predicted worst, {number(errors[worst], 2)} ranks off on "
-        f"average" + (f", mostly {where}." if abs(direction) > 0.5 * errors[worst] else ".")
-    )
     totals = found.totals
     note = (
         f"The mean of the classes' errors is {number(totals['macro_mean_absolute_error'])} ranks, "
         f"that of all rows {number(totals['mean_absolute_error'])} ranks. Bias above zero means "
         "that the class is rated too high."
     )
-    table = Table(f"Quality by true class; {facts.how}", columns, rows, sortable=True, note=note)
-    return Section("by-class", "Error by class", lead, [table])
+    table = Table(f"Quality by true class; {study.how}", columns, rows, sortable=True, note=note)
+    return Section("by-class", "Error by class", _worst_class(study), [table])
+
+
+def _worst_class(study: Study) -> str:
+    errors = study.quality.mean_absolute_error
+    worst = int(np.nanargmax(errors))
+    if not errors[worst] > 0:
+        return "Every row has the right label."
+    bias = study.quality.mean_signed_error[worst]
+    where = f", mostly rated too {'high' if bias > 0 else 'low'}"
+    return (
+        f"Class {study.rows.labels[worst]} has the largest mean absolute error, "
+        f"{number(errors[worst], 2)} ranks{where if abs(bias) > 0.5 * errors[worst] else ''}."
+    )
 
 
 def _signed(value: float) -> Cell:

@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ...inspection import explain_rows, feature_effects
+from ...inspection.columns import read_feature
+from ...inspection.raw_rules import raw_rules
+from ...inspection.table import Table as Inputs
 from ...inspection.words import shown_value
+from ...plots import EffectDisplay, ImportanceDisplay
 from ...rules.text import by_importance
 from ..content import (
     Cell,
@@ -25,8 +30,8 @@ from ..content import (
     percent,
     short,
 )
-from ..facts import MOST_ROWS, Facts
-from ..figures import WIDTH, draw
+from ..facts import MOST_ROWS, Study
+from ..pictures import WIDTH, draw
 
 _MOST_INPUTS, _MOST_EFFECTS, _MOST_RULES = 15, 6, 12
 _MOST_WRONG, _MOST_CLASSES, _MOST_TERMS = 3, 6, 6
@@ -35,13 +40,9 @@ _EFFECT_ROWS, _POINTS = 200, 16
 _SLIGHT = 0.02
 
 
-def importance(facts: Facts) -> Section | None:
+def importance(study: Study) -> Section | None:
     """Rise of the mean cost when a column is shuffled."""
-    if facts.trial is None:
-        return None
-    from ...plots import ImportanceDisplay
-
-    found = facts.importance
+    found = study.importance
     order = found.order
     display = ImportanceDisplay(found, most=_MOST_INPUTS)
     top = max(float(found.mean.max()), 1e-12)
@@ -62,55 +63,52 @@ def importance(facts: Facts) -> Section | None:
     figure = draw(
         "figure-importance",
         "Rise of the mean cost when a column is shuffled",
-        f"{found.features[order[0]]} matters most.",
-        lambda ax: display.plot(ax=ax),
+        f"{found.features[order[0]]} comes first.",
+        display,
         size=(WIDTH, display.size[1]),
         numbers=table,
     )
+    first = found.features[order[0]]
     useful = int(np.sum(found.mean > 2.0 * np.nan_to_num(found.sd) + 1e-12))
-    lead = (
-        f"Shuffling {found.features[order[0]]} costs most: the mean cost ({facts.cost_words}) "
-        f"rises from {number(found.baseline)} by {number(found.mean[order[0]])}; "
-        f"{useful} of {count(len(order), 'column')} matter by more than two standard deviations."
-    )
+    lead = f"Shuffling no column raises the mean cost ({study.settings.cost_words})."
+    if found.mean[order[0]] > 0:
+        lead = (
+            f"The mean cost ({study.settings.cost_words}) rises most when {first} is shuffled: "
+            f"from {number(found.baseline)} by {number(found.mean[order[0]])}. For {useful} of "
+            f"{count(len(order), 'column')} the rise exceeds two standard deviations."
+        )
     return Section("importance", "Importance", lead, [Figures([figure])])
 
 
-def effects(facts: Facts) -> Section | None:
+def effects(study: Study) -> Section | None:
     """Partial dependence on the most important columns."""
-    if facts.trial is None:
-        return None
-    from ...inspection import feature_effects
-
-    wanted = [int(j) for j in facts.importance.order[:_MOST_EFFECTS]]
-    rows = facts.some_rows(np.arange(facts.n_rows), MOST_ROWS)
+    wanted = [int(j) for j in study.importance.order[:_MOST_EFFECTS]]
+    rows = study.settings.sample(np.arange(len(study.rows)), MOST_ROWS)
     found = feature_effects(
-        facts.model,
-        facts.inputs(rows),
-        features=_varying(facts, wanted, rows),
+        study.model,
+        study.rows.inputs(rows),
+        features=_varying(study, wanted, rows),
         n_points=_POINTS,
         max_rows=_EFFECT_ROWS,
-        random_state=facts.random_state,
-        classes=facts.scale.classes,
-        kinds=facts.kinds,
+        random_state=study.settings.random_state,
+        classes=study.rows.classes,
+        kinds=study.rows.kinds,
     )
     if not found:
         return None
     figures = [_effect(place, effect) for place, effect in enumerate(found)]
     widest = max(found, key=lambda effect: np.ptp(effect.expected_rank))
     lead = (
-        f"How the mean prediction moves with one input while the others stay; {widest.feature} "
-        f"moves it most, by {number(float(np.ptp(widest.expected_rank)), 2)} {_unit(widest)}."
+        "How the mean prediction changes with one input while the others stay as they are; the "
+        f"largest change is {number(float(np.ptp(widest.expected_rank)), 2)} {_unit(widest)}, with "
+        f"{widest.feature}."
     )
     return Section("effects", "Feature effects", lead, [Figures(figures)])
 
 
-def _varying(facts: Facts, wanted: list[int], rows: Any) -> list[int]:
+def _varying(study: Study, wanted: list[int], rows: Any) -> list[int]:
     """Those of the columns that have more than one value among the rows."""
-    from ...inspection.columns import read_feature
-    from ...inspection.table import Table as Inputs
-
-    table = Inputs(facts.inputs(rows), facts.kinds)
+    table = Inputs(study.rows.inputs(rows), study.rows.kinds)
     names = table.names
     read = {j: read_feature(names[j], table.column(j), table.kinds.get(names[j])) for j in wanted}
     return [j for j, one in read.items() if len(np.unique(one.numbers[one.present])) > 1]
@@ -121,8 +119,6 @@ def _unit(effect: Any) -> str:
 
 
 def _effect(place: int, effect: Any) -> Any:
-    from ...plots import EffectDisplay
-
     words = [_shown(value) for value in effect.values]
     display = EffectDisplay(replace(effect, values=words) if effect.kind == "category" else effect)
     rows = [
@@ -135,7 +131,7 @@ def _effect(place: int, effect: Any) -> Any:
         effect.feature,
         f"{title} from {number(float(min(effect.expected_rank)), 2)} to "
         f"{number(float(max(effect.expected_rank)), 2)} as {effect.feature} changes.",
-        lambda ax: display.plot(ax=ax),
+        display,
         size=(WIDTH, 2.4),
         numbers=Table(
             f"{title} by {effect.feature}",
@@ -145,14 +141,10 @@ def _effect(place: int, effect: Any) -> Any:
     )
 
 
-def rules(facts: Facts) -> Section | None:
+def rules(study: Study) -> Section | None:
     """The most important rules in sentences."""
-    if facts.model is None or not facts.has_rows:
-        return None
-    from ...inspection.raw_rules import raw_rules
-
-    table = facts.response.table(facts.X)
-    words = raw_rules(facts.model, facts.response.classes, table)
+    table = study.response.table(study.rows.X)
+    words = raw_rules(study.model, study.response.classes, table)
     if words is None or not words.last.rules_:
         return None
     ordered = by_importance(words.last.rules_)
@@ -172,26 +164,22 @@ def rules(facts: Facts) -> Section | None:
     return Section("rules", "Rules", lead, [Sentences(items)])
 
 
-def rows(facts: Facts) -> Section | None:
+def rows(study: Study) -> Section | None:
     """Explanations of the worst predictions and of a typical row of each class."""
-    if facts.held_out is None or facts.trial is None:
-        return None
-    wrong, typical = _most_wrong(facts), _most_typical(facts)
+    wrong, typical = _most_wrong(study), _most_typical(study)
     chosen = [*wrong, *typical]
     if not chosen:
         return None
-    from ...inspection import explain_rows
-
     found = explain_rows(
-        facts.trial.model,
-        facts.inputs(np.asarray(chosen)),
-        facts.inputs(facts.some_rows(np.arange(facts.n_rows), MOST_ROWS)),
+        study.trial.model,
+        study.rows.inputs(np.asarray(chosen)),
+        study.rows.inputs(study.settings.sample(np.arange(len(study.rows)), MOST_ROWS)),
         n_draws=200,
-        random_state=facts.random_state,
-        classes=facts.scale.classes,
-        kinds=facts.kinds,
+        random_state=study.settings.random_state,
+        classes=study.rows.classes,
+        kinds=study.rows.kinds,
     )
-    cards = [_card(facts, i, why) for i, why in zip(chosen, found, strict=True)]
+    cards = [_card(study, i, why) for i, why in zip(chosen, found, strict=True)]
     parts = []
     if wrong:
         parts.append(RowCards("Most wrong", cards[: len(wrong)]))
@@ -199,41 +187,41 @@ def rows(facts: Facts) -> Section | None:
         parts.append(RowCards("Most typical of their class", cards[len(wrong) :]))
     lead = (
         "What each input adds to a row's prediction beside the average row: orange raises it, blue "
-        f"lowers it. Rows are counted from 1 and come from {facts.trial.how}."
+        f"lowers it. Rows are counted from 1 and come from {study.trial.how}."
     )
     return Section("rows", "Single rows", lead, parts)
 
 
-def _surprise(facts: Facts) -> Any:
+def _surprise(study: Study) -> Any:
     """How far off predictions are: cost, and among equals how improbable the truth was."""
-    cost = facts.cost_matrix[facts.codes, facts.held_out.codes]
-    p = facts.held_out.probabilities
+    cost = study.costs
+    p = study.held_out.probabilities
     if p is None:
         return cost, np.zeros(len(cost))
-    return cost, 1.0 - p[np.arange(len(cost)), facts.codes]
+    return cost, 1.0 - p[np.arange(len(cost)), study.rows.codes]
 
 
-def _most_wrong(facts: Facts) -> list[int]:
-    cost, surprise = (part[facts.trial.rows] for part in _surprise(facts))
+def _most_wrong(study: Study) -> list[int]:
+    cost, surprise = (part[study.trial.rows] for part in _surprise(study))
     order = np.lexsort((-surprise, -cost))
-    return [int(facts.trial.rows[i]) for i in order[:_MOST_WRONG] if cost[i] > 0]
+    return [int(study.trial.rows[i]) for i in order[:_MOST_WRONG] if cost[i] > 0]
 
 
-def _most_typical(facts: Facts) -> list[int]:
+def _most_typical(study: Study) -> list[int]:
     """For some classes, the row of the class that is predicted right with most certainty."""
-    cost, surprise = (part[facts.trial.rows] for part in _surprise(facts))
-    truth = facts.codes[facts.trial.rows]
+    cost, surprise = (part[study.trial.rows] for part in _surprise(study))
+    truth = study.rows.codes[study.trial.rows]
     found = []
-    for k in range(len(facts.labels)):
+    for k in range(len(study.rows.labels)):
         own = np.flatnonzero((truth == k) & (cost == 0))
         if len(own):
-            found.append(int(facts.trial.rows[own[np.argmin(surprise[own])]]))
+            found.append(int(study.trial.rows[own[np.argmin(surprise[own])]]))
     if len(found) <= _MOST_CLASSES:
         return found
     return [found[i] for i in np.linspace(0, len(found) - 1, _MOST_CLASSES).round().astype(int)]
 
 
-def _card(facts: Facts, row: int, why: Any) -> RowCard:
+def _card(study: Study, row: int, why: Any) -> RowCard:
     terms = sorted(why.terms, key=lambda term: -abs(term[2]))
     longest = max((abs(term[2]) for term in terms), default=0.0) or 1.0
     shown = [
@@ -241,7 +229,7 @@ def _card(facts: Facts, row: int, why: Any) -> RowCard:
         for feature, value, amount in terms[:_MOST_TERMS]
         if abs(amount) > _SLIGHT * longest
     ]
-    truth = facts.labels[facts.codes[row]]
+    truth = study.rows.labels[study.rows.codes[row]]
     title = f"Row {row + 1:,}: true {truth}, predicted {why.prediction}"
     return RowCard(title, why.sentence(0), shown, why.rules[:3])
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ..._utils.types import Matrix
+from ...base.wrappers import last_step
 from ...metrics import ordinal_log_loss, ranked_probability_score
+from ...plots import CumulativeCalibrationDisplay, LatentDisplay
+from ...plots.reading import latent_of
 from ..content import (
     Cell,
     Column,
+    Figure,
     Figures,
     Section,
     Table,
@@ -21,39 +25,33 @@ from ..content import (
     percent,
     percent_cell,
 )
-from ..facts import Facts
-from ..figures import WIDTH, draw
+from ..facts import Study
+from ..pictures import WIDTH, draw
 
 
-def latent(facts: Facts) -> Section | None:
+def latent(study: Study) -> Section | None:
     """Densities of the score by class, with thresholds."""
-    trial = facts.trial
-    if trial is None:
-        return None
-    from ...base.wrappers import last_step
-    from ...plots import LatentDisplay
-    from ...plots._reading import latent_of
-
-    found = latent_of(trial.model, facts.inputs(trial.rows))
+    trial = study.trial
+    found = latent_of(trial.model, study.rows.inputs(trial.rows))
     thresholds = found.thresholds
     if thresholds is None and hasattr(trial.model, "predict_latent"):
         # A wrapper hands on the score of the model inside, whose thresholds these are.
         thresholds = getattr(last_step(trial.model)[1], "thresholds_", None)
-    codes = facts.codes[trial.rows]
-    names = facts.labels
+    codes = study.rows.codes[trial.rows]
+    names = study.rows.labels
     display = LatentDisplay(found.scores, codes, names, thresholds, score_name=found.name)
     figure = draw(
         "figure-latent",
         "Score of the rows by true class",
         "A density of the score for each class, the lowest class at the bottom"
         + (", with dashed lines at the thresholds." if thresholds is not None else "."),
-        lambda ax: display.plot(ax=ax),
+        display,
         size=(WIDTH, display.size[1]),
-        numbers=_score_table(facts.labels, codes, found.scores, thresholds),
+        numbers=_score_table(study.rows.labels, codes, found.scores, thresholds),
     )
     lead = (
-        f"The better the classes part along the {found.name.split(' f(x)')[0]}, the more the model "
-        f"knows; shown on {trial.how}."
+        f"The less the classes overlap along the {found.name.split(' f(x)')[0]}, the better the "
+        f"model separates them; shown on {trial.how}."
     )
     return Section("latent", "Latent score", lead, [Figures([figure])])
 
@@ -74,12 +72,12 @@ def _score_table(labels: list[str], codes: Any, scores: Any, thresholds: Any) ->
     return Table(f"Scores by true class: quartiles{more}", columns, rows)
 
 
-def calibration(facts: Facts) -> Section | None:
+def calibration(study: Study) -> Section | None:
     """Predicted probabilities against what happened, by threshold and by class."""
-    if facts.held_out is None or facts.held_out.probabilities is None:
+    p, truth = study.held_out.probabilities, study.rows.codes
+    if p is None:
         return None
-    p, truth = facts.held_out.probabilities, facts.codes
-    ranks = np.arange(len(facts.labels))
+    ranks = np.arange(len(study.rows.labels))
     rps = ranked_probability_score(truth, p, classes=ranks)
     shares = np.bincount(truth, minlength=len(ranks)) / len(truth)
     plain = ranked_probability_score(truth, np.tile(shares, (len(truth), 1)), classes=ranks)
@@ -94,58 +92,51 @@ def calibration(facts: Facts) -> Section | None:
         ]
     )
     lead = (
-        "A curve on the diagonal is calibrated; below it, high labels are predicted too often. "
-        f"Ranked probability is {percent(abs(skill))} {'better' if skill >= 0 else 'worse'} than "
-        "that of class shares alone."
+        "A curve on the diagonal is calibrated; where it lies below, the event is less frequent "
+        "than predicted."
     )
-    figures = [_curves(facts, by) for by in ("threshold", "class")]
+    if np.isfinite(skill):
+        compared = f"{percent(abs(skill))} {'lower' if skill >= 0 else 'higher'}"
+        lead += f" The ranked probability score is {compared} than that of class shares alone."
+    figures = [_curves(study, p, by) for by in ("threshold", "class")]
     return Section(
-        "calibration", "Calibration", lead, [tiles, Figures(figures), _class_table(facts)]
+        "calibration", "Calibration", lead, [tiles, Figures(figures), _class_table(study, p)]
     )
 
 
-def _curves(facts: Facts, by: str) -> Any:
-    from ...plots import CumulativeCalibrationDisplay
-
-    found: dict[str, Any] = {}
-
-    def plot(ax: Any) -> None:
-        found["display"] = CumulativeCalibrationDisplay.from_predictions(
-            np.asarray(names, dtype=object)[facts.codes],
-            facts.held_out.probabilities,
-            classes=names,
-            by=by,
-            ax=ax,
-        )
-
-    names = facts.labels
+def _curves(study: Study, p: Matrix, by: str) -> Figure:
+    names = study.rows.labels
     event = "lying above each class" if by == "threshold" else "being of each class"
-    figure = draw(
+    return draw(
         f"figure-calibration-{by}",
         f"Probability of {event}",
         f"Observed share against predicted probability of {event}; the diagonal is perfect.",
-        plot,
+        lambda ax: CumulativeCalibrationDisplay.from_predictions(
+            np.asarray(names, dtype=object)[study.rows.codes], p, classes=names, by=by, ax=ax
+        ),
         size=(WIDTH, 3.4),
+        numbers=_bin_table,
     )
-    curves = found["display"].curves
+
+
+def _bin_table(display: CumulativeCalibrationDisplay) -> Table:
     rows = [
         [
             Cell(name),
             *(figure_cell(x) for x in (bins.predicted[i], bins.observed[i])),
             Cell(f"{bins.counts[i]:,.0f}"),
         ]
-        for name, bins in curves.items()
+        for name, bins in display.curves.items()
         for i in range(len(bins.predicted))
     ]
     columns = [Column("Event", number=False), *map(Column, ("Predicted", "Observed", "Rows"))]
-    numbers = Table("Mean predicted probability and observed share by bin", columns, rows)
-    return replace(figure, numbers=numbers)
+    return Table("Mean predicted probability and observed share by bin", columns, rows)
 
 
-def _class_table(facts: Facts) -> Table:
-    p, truth = facts.held_out.probabilities, facts.codes
+def _class_table(study: Study, p: Matrix) -> Table:
+    truth = study.rows.codes
     rows = []
-    for k, label in enumerate(facts.labels):
+    for k, label in enumerate(study.rows.labels):
         own = truth == k
         rows.append(
             [
@@ -163,18 +154,19 @@ def _class_table(facts: Facts) -> Table:
         Column("For rows of the class", about="mean probability of the class where it is true"),
         Column("For other rows", about="mean probability of the class where it is not true"),
     ]
-    return Table(f"Probability of each class; {facts.how}", columns, rows)
+    return Table(f"Probability of each class; {study.how}", columns, rows)
 
 
-def intervals(facts: Facts) -> Section | None:
+def intervals(study: Study) -> Section | None:
     """Coverage and width of prediction intervals, for models that give them."""
-    trial, model = facts.trial, facts.interval_model
+    trial, model = study.trial, study.interval_model
     if model is None:
         return None
     low, high = (
-        facts.scale.encode(labels) for labels in model.predict_interval(facts.inputs(trial.rows))
+        study.rows.scale.encode(labels)
+        for labels in model.predict_interval(study.rows.inputs(trial.rows))
     )
-    truth = facts.codes[trial.rows]
+    truth = study.rows.codes[trial.rows]
     inside, width = (low <= truth) & (truth <= high), high - low + 1
     wanted = getattr(model, "confidence", None)
     rows = [
@@ -184,14 +176,17 @@ def intervals(facts: Facts) -> Section | None:
             percent_cell(float(inside[own].mean()) if own.any() else np.nan, 1),
             figure_cell(float(width[own].mean()) if own.any() else np.nan, 2),
         ]
-        for label, own in ((name, truth == k) for k, name in enumerate(facts.labels))
+        for label, own in ((name, truth == k) for k, name in enumerate(study.rows.labels))
     ]
     columns = [Column("True class", number=False), Column("Rows"), Column("Covered")]
     columns += [Column("Width, labels", about="mean number of labels in the interval")]
     tiles = [
-        Tile(percent(inside.mean(), 1), "", "Covered", _promise(wanted)),
+        Tile(percent(inside.mean(), 1), "", "Covered", _nominal(wanted)),
         Tile(
-            number(width.mean(), 2), "labels", "Mean width", f"of {len(facts.labels)} on the scale"
+            number(width.mean(), 2),
+            "labels",
+            "Mean width",
+            f"of {len(study.rows.labels)} on the scale",
         ),
         Tile(percent(np.mean(width == 1), 1), "", "Intervals of one label", "of rows"),
     ]
@@ -203,5 +198,5 @@ def intervals(facts: Facts) -> Section | None:
     return Section("intervals", "Prediction intervals", lead, [Tiles(tiles), table])
 
 
-def _promise(wanted: Any) -> str:
-    return "" if not isinstance(wanted, float) else f"{percent(wanted)} were promised"
+def _nominal(wanted: Any) -> str:
+    return "" if not isinstance(wanted, float) else f"nominal: {percent(wanted)}"

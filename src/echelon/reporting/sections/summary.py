@@ -29,14 +29,14 @@ def _lead(facts: Facts) -> str:
     parts = []
     if facts.board is not None and facts.board.rows:
         parts.append(f"{compared(facts.board)}.")
-    if facts.has_rows:
-        scale = f"{facts.labels[0]} to {facts.labels[-1]}"
+    if facts.rows is not None:
+        labels = facts.rows.labels
         parts.append(
-            f"{count(facts.n_rows, 'row')}, {count(len(facts.labels), 'label')} of "
-            f"“{facts.target}” from {scale}."
+            f"{count(len(facts.rows), 'row')}, {count(len(labels), 'label')} of "
+            f"“{facts.target}” from {labels[0]} to {labels[-1]}."
         )
-    if facts.held_out is not None:
-        parts.append(f"Figures below are of {facts.name} on {facts.how}.")
+    if facts.study is not None:
+        parts.append(f"Figures below are of {facts.name} on {facts.study.how}.")
     if not parts:
         parts.append(f"{facts.name}, a model of “{facts.target}”, as it was trained.")
     return " ".join(parts)
@@ -47,11 +47,12 @@ def _verdict(facts: Facts) -> str:
 
 
 def _tiles(facts: Facts) -> list[Tile]:
-    if facts.held_out is None and facts.board is not None and facts.board.rows:
+    study = facts.study
+    if study is None and facts.board is not None and facts.board.rows:
         return _board_tiles(facts.board)
-    if facts.held_out is None:
+    if study is None:
         return _trained_tiles(facts.trained)
-    totals = facts.quality.totals
+    totals = study.quality.totals
     tiles = [
         Tile(number(totals["mean_absolute_error"]), "ranks", "Mean absolute error", "per row"),
         Tile(percent(totals["accuracy"], 1), "", "Exactly right", "of rows"),
@@ -63,8 +64,9 @@ def _tiles(facts: Facts) -> list[Tile]:
             "1 is perfect",
         ),
     ]
-    if facts.cost != "absolute" if isinstance(facts.cost, str) else True:
-        tiles.insert(0, Tile(number(facts.mean_cost), "per row", "Mean cost", facts.cost_words))
+    if not study.settings.is_absolute:
+        mean = number(float(study.costs.mean()))
+        tiles.insert(0, Tile(mean, "per row", "Mean cost", study.settings.cost_words))
     return tiles
 
 
@@ -101,17 +103,19 @@ def _value(measure: Measure, value: float) -> str:
 
 def _beside_median(facts: Facts) -> str:
     """How the model stands beside one label for every row."""
-    if facts.held_out is None:
+    study = facts.study
+    if study is None:
         return ""
-    costs = facts.cost_matrix[facts.codes].mean(axis=0)
+    costs = study.cost_matrix[study.rows.codes].mean(axis=0)
     label = int(np.argmin(costs))
     if not costs[label] > 0:
         return ""
-    saved = 1.0 - facts.mean_cost / costs[label]
-    unit = " ranks" if isinstance(facts.cost, str) and facts.cost == "absolute" else ""
+    mean = float(study.costs.mean())
+    saved = 1.0 - mean / costs[label]
+    unit = " ranks" if study.settings.is_absolute else ""
     words = (
-        f"Always predicting {facts.labels[label]} would cost {number(float(costs[label]))}{unit} "
-        f"per row; {facts.name} costs {number(facts.mean_cost)}{unit}, "
+        f"Always predicting {study.rows.labels[label]} would cost "
+        f"{number(float(costs[label]))}{unit} per row; {facts.name} costs {number(mean)}{unit}, "
     )
     if abs(saved) < 0.005:
         return words + "the same."

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from ...base.wrappers import opened
+from ...inspection import learning_curve
 from ...ordinal.reduction import side_matrix
+from ...plots import BoostingCurveDisplay, LearningCurveDisplay, MarginDistributionDisplay
 from ..content import (
     Cell,
     Column,
@@ -19,8 +21,8 @@ from ..content import (
     number,
     percent,
 )
-from ..facts import Facts
-from ..figures import WIDTH, draw
+from ..facts import Study
+from ..pictures import draw
 
 #: most rows and folds of the learning curve, which fits many models
 _MOST_ROWS, _FOLDS, _SIZES = 1500, 3, (0.1, 0.25, 0.5, 1.0)
@@ -28,29 +30,26 @@ _MOST_ROWS, _FOLDS, _SIZES = 1500, 3, (0.1, 0.25, 0.5, 1.0)
 _MOST_SECONDS = 1.5
 
 
-def learning(facts: Facts) -> Section | None:
+def learning(study: Study) -> Section | None:
     """Mean cost by number of training rows."""
-    if facts.model is None or not facts.has_rows or facts.is_new or facts.n_rows < 30:
+    if study.is_new or len(study.rows) < 30:
         return None
-    if facts.trial.seconds > _MOST_SECONDS and not facts.is_patient:
+    if study.trial.seconds > _MOST_SECONDS and not study.settings.is_patient:
         raise LeftOutError(
-            f"A fit takes {number(facts.trial.seconds, 1)} s, and the curve needs "
+            f"A fit takes {number(study.trial.seconds, 1)} s, and the curve needs "
             f"{_FOLDS * len(_SIZES)} of them; ask for the section by name to have it."
         )
-    from ...inspection import learning_curve
-    from ...plots import LearningCurveDisplay
-
-    rows = facts.some_rows(np.arange(facts.n_rows), _MOST_ROWS)
+    rows = study.settings.sample(np.arange(len(study.rows)), _MOST_ROWS)
     found = learning_curve(
-        facts.model,
-        facts.inputs(rows),
-        facts.targets(rows),
+        study.model,
+        study.rows.inputs(rows),
+        study.rows.targets(rows),
         sizes=_SIZES,
         cv=_FOLDS,
-        cost=facts.cost,
-        classes=facts.scale.classes,
-        random_state=facts.random_state,
-        n_jobs=facts.n_jobs,
+        cost=study.settings.cost,
+        classes=study.rows.classes,
+        random_state=study.settings.random_state,
+        n_jobs=study.settings.n_jobs,
     )
     display = LearningCurveDisplay(found)
     table = [
@@ -64,7 +63,7 @@ def learning(facts: Facts) -> Section | None:
         f"The held-out cost goes from {number(float(found.test_mean[0]))} with "
         f"{found.sizes[0]:,} rows to {number(float(found.test_mean[-1]))} with "
         f"{found.sizes[-1]:,}.",
-        lambda ax: display.plot(ax=ax),
+        display,
         numbers=Table(
             "Mean cost by number of training rows", [Column("Rows"), *map(Column, titles)], table
         ),
@@ -77,50 +76,46 @@ def _parts(found: Any) -> tuple[Any, ...]:
 
 
 def _lesson(found: Any) -> str:
-    """Whether more rows would help, as far as the last step of the curve tells."""
+    """What the last step of the curve did."""
     last, before = found.test_mean[-1], found.test_mean[-2]
     error = float(np.nan_to_num(found.test_sd[-1])) / np.sqrt(_FOLDS)
     step = f"from {found.sizes[-2]:,} to {found.sizes[-1]:,} training rows the held-out cost "
     if before - last > error:
-        return f"More rows should still help: {step}fell from {number(before)} to {number(last)}."
+        return f"The curve is still falling: {step}fell from {number(before)} to {number(last)}."
     if abs(before - last) <= error:
         return (
-            f"More rows of this kind would hardly help: {step}went from {number(before)} to "
+            f"The curve has levelled off: {step}went from {number(before)} to "
             f"{number(last)}, within its standard error."
         )
-    return f"The curve is not yet settled: {step}rose from {number(before)} to {number(last)}."
+    return f"The curve rises at its end: {step}rose from {number(before)} to {number(last)}."
 
 
-def rounds(facts: Facts) -> Section | None:
+def rounds(study: Study) -> Section | None:
     """Margins of held-out rows, and errors by round for models that grow by rounds."""
-    if facts.trial is None:
-        return None
-    figures = [figure for figure in (_margins(facts), _boosting(facts)) if figure is not None]
+    figures = [figure for figure in (_margins(study), _boosting(study)) if figure is not None]
     if not figures:
         return None
-    lead = f"How clearly rows stand on their side of the thresholds; on {facts.trial.how}."
-    if len(figures) > 1:
-        lead = (
-            "How clearly rows stand on their side of the thresholds, and how the error falls with "
-            f"the rounds; on {facts.trial.how}."
-        )
+    shown = {
+        "figure-margins": "how far rows lie from the thresholds, on the right or the wrong side",
+        "figure-boosting": "the error after each round",
+    }
+    words = ", and ".join(shown[figure.name] for figure in figures)
+    lead = f"{words[0].upper()}{words[1:]}; on {study.trial.how}."
     return Section("rounds", "Margins and rounds", lead, [Figures(figures)])
 
 
-def _margins(facts: Facts) -> Any:
+def _margins(study: Study) -> Any:
     """Share of held-out rows with at most each margin; None for a model without margins."""
-    model, rows = facts.trial.model, facts.trial.rows
+    model, rows = study.trial.model, study.trial.rows
     if not hasattr(model, "decision_function"):
         return None
-    margins = np.asarray(model.decision_function(facts.inputs(rows)), dtype=float)
+    margins = np.asarray(model.decision_function(study.rows.inputs(rows)), dtype=float)
     margins = margins.reshape(len(rows), -1)
-    K = len(facts.labels)
+    K = len(study.rows.labels)
     if margins.shape[1] != K - 1 or not np.isfinite(margins).all():
         return None
-    from ...plots import MarginDistributionDisplay
-
     spread = float(margins.mean(axis=1).std()) or 1.0
-    codes = facts.codes[rows]
+    codes = study.rows.codes[rows]
     least = (side_matrix(codes, K) * margins / spread).min(axis=1)
     display = MarginDistributionDisplay(least)
     levels = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -131,9 +126,9 @@ def _margins(facts: Facts) -> Any:
     return draw(
         "figure-margins",
         "Least margin of each row",
-        f"{wrong} of rows have a margin of at most zero, so that they get a wrong label.",
-        lambda ax: display.plot(ax=ax),
-        size=(WIDTH, 2.8),
+        f"{wrong} of rows have a margin of at most zero: they are not on the right side of every "
+        "threshold.",
+        display,
         numbers=Table(
             "Margins in units of the spread of scores",
             [Column("Share of rows", number=False), Column("Margin at most")],
@@ -142,48 +137,45 @@ def _margins(facts: Facts) -> Any:
     )
 
 
-def _boosting(facts: Facts) -> Any:
+def _boosting(study: Study) -> Any:
     """Training and held-out error by round, with the bound; None for other models."""
-    trial = facts.trial
-    if trial.training is None:
+    trial = study.trial
+    training = trial.training
+    if training is None:
         return None
-    from ...plots import BoostingCurveDisplay
-    from ...plots._reading import opened
-
     inside = opened(trial.model, None, "staged_predict")
     if inside is None:
         return None
-    same = np.array_equal(np.asarray(inside[0].classes_), np.asarray(facts.scale.classes))
-    found: dict[str, Any] = {}
+    same = np.array_equal(np.asarray(inside[0].classes_), np.asarray(study.rows.classes))
 
     def labels(rows: Any) -> Any:
         # Models inside others may know ranks instead of labels.
-        return facts.targets(rows) if same else facts.codes[rows]
+        return study.rows.targets(rows) if same else study.rows.codes[rows]
 
-    def plot(ax: Any) -> None:
-        found["display"] = BoostingCurveDisplay.from_estimator(
+    def plot(ax: Any) -> BoostingCurveDisplay:
+        display = BoostingCurveDisplay.from_estimator(
             trial.model,
-            facts.inputs(trial.training),
-            labels(trial.training),
-            held_out=(facts.inputs(trial.rows), labels(trial.rows)),
+            study.rows.inputs(training),
+            labels(training),
+            held_out=(study.rows.inputs(trial.rows), labels(trial.rows)),
             ax=ax,
         )
         ax.set_title("", loc="left")
+        return display
 
-    figure = draw(
+    return draw(
         "figure-boosting",
         "Mean cost by round",
         "Mean cost on training and held-out rows after each round, and the bound if there is one.",
         plot,
-        size=(WIDTH, 2.8),
+        numbers=_round_table,
     )
-    return replace(figure, numbers=_round_table(found["display"]))
 
 
-def _round_table(display: Any) -> Table:
+def _round_table(display: BoostingCurveDisplay) -> Table:
     """Errors after some of the rounds."""
-    curves = {"Training": display.training, "Held out": display.held_out, "Bound": display.bound}
-    curves = {title: curve for title, curve in curves.items() if curve is not None}
+    parts = {"Training": display.training, "Held out": display.held_out, "Bound": display.bound}
+    curves = {title: curve for title, curve in parts.items() if curve is not None}
     last = len(display.training)
     shown = np.unique(np.geomspace(1, last, 12).round().astype(int))
     rows = [

@@ -1,4 +1,4 @@
-"""How the error of an ensemble falls with its rounds, and the bound that proves it."""
+"""How the error falls with the rounds of an ensemble, and with more rows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from ..ordinal.arrays import check_weights
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.relevance import read_relevance
-from . import _style as style
-from ._reading import name_of, opened
+from . import style
+from .display import Display
+from .reading import model_with, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from ..inspection import LearningCurve
 
 
-class BoostingCurveDisplay:
+class BoostingCurveDisplay(Display):
     """Training error, its bound and the error on other rows after every round.
 
     Parameters
@@ -44,9 +48,9 @@ class BoostingCurveDisplay:
 
     def __init__(
         self,
-        training: Any,
-        bound: Any = None,
-        held_out: Any = None,
+        training: VectorLike,
+        bound: VectorLike | None = None,
+        held_out: VectorLike | None = None,
         *,
         measure: str = "mean cost",
         name: str | None = None,
@@ -89,7 +93,7 @@ class BoostingCurveDisplay:
         Returns
         -------
         display : BoostingCurveDisplay
-            Errors are mean costs, or shares of the pairs in wrong order or level. There is a bound
+            Errors are mean costs, or shares of the pairs in wrong order or tied. There is a bound
             where the model has one for all rows: theorem 6 of [LL09] for ``AdaBoostOR``, the loss
             of ``ORBoost`` with ``variant="all"``, theorem 10.3 of [MRT18] for ``RankBoost``; not
             after early stopping, when it speaks of a part of the rows.
@@ -104,13 +108,8 @@ class BoostingCurveDisplay:
         >>> bool((display.training <= display.bound).all())
         True
         """
-        found = opened(estimator, X, "staged_predict")
-        if found is None:
-            raise ValueError(
-                "estimator must be an ensemble with staged_predict, such as AdaBoostOR or "
-                f"RankBoost; found {type(estimator).__name__}."
-            )
-        model, rows = found
+        wanted = "an ensemble with staged_predict, such as AdaBoostOR or RankBoost"
+        model, rows = model_with(estimator, X, "staged_predict", wanted)
         curves = _RankerCurves(model) if not hasattr(model, "classes_") else _LabelCurves(model)
         weights = curves.weights(y, sample_weight)
         training = curves.errors(rows, y, qid, weights)
@@ -121,54 +120,38 @@ class BoostingCurveDisplay:
             other = curves.own_held_out()
         else:
             X_other, y_other, *more = held_out
-            inputs = opened(estimator, X_other, "staged_predict")[1]
+            _, inputs = model_with(estimator, X_other, "staged_predict", wanted)
             other = curves.errors(inputs, y_other, more[0] if more else None, None)
         return cls(
             training, bound, other, measure=curves.measure, name=name_of(estimator, name)
         ).plot(ax=ax)
 
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height, in inches, of a figure that the picture fits."""
-        return style.WIDTH, 3.3
-
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the curves by round.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-
-        Returns
-        -------
-        display : BoostingCurveDisplay
-            This object.
-        """
-        ax = style.new_axes(ax, self.size)
-        self.ax_, self.figure_ = ax, ax.figure
-        style.dress(ax, grid="y")
-        ax.xaxis.get_major_locator().set_params(integer=True)
+    def _draw(self, ax: Axes | None) -> None:
+        """Draw the curves by round."""
+        ax = self._start(ax, grid="y")
+        style.whole_ticks(ax)
         parts = {
             "bound": (self.bound, style.FAINT, (0, (4, 2))),
             "training": (self.training, style.SECOND, "solid"),
             "held out": (self.held_out, style.ACCENT, "solid"),
         }
-        drawn = {key: part for key, part in parts.items() if part[0] is not None}
-        self.line_ = {
-            key: ax.plot(
-                np.arange(1, len(values) + 1), values, color=color, linestyle=dashes, linewidth=1.5
-            )[0]
-            for key, (values, color, dashes) in drawn.items()
-        }
+        self.line_: dict[str, Line2D] = {}
+        ends, colors = [], []
+        for key, (values, color, dashes) in parts.items():
+            if values is not None:
+                at = np.arange(1, len(values) + 1)
+                (self.line_[key],) = ax.plot(
+                    at, values, color=color, linestyle=dashes, linewidth=1.5
+                )
+                ends.append(float(values[-1]))
+                colors.append(color)
         self._set_heights()
-        last = max(len(values) for values, *_ in drawn.values())
+        last = max(np.size(line.get_xdata()) for line in self.line_.values())
         ax.set_xlim(1, max(last, 2))
         top = ax.get_ylim()[1]
-        ends = [min(float(values[-1]), top) for values, *_ in drawn.values()]
-        colors = [color for _, color, _ in drawn.values()]
-        style.label_ends(ax, ax.get_xlim()[1], ends, list(drawn), colors)
+        ends = [min(end, top) for end in ends]
+        style.label_ends(ax, ax.get_xlim()[1], ends, list(self.line_), colors)
         style.name_axes(ax, "round", self.measure, self.name)
-        return self
 
     def _set_heights(self) -> None:
         """A bound that is far away must not flatten the errors."""
@@ -218,9 +201,9 @@ class _LabelCurves:
 
 
 class _RankerCurves:
-    """Shares of the pairs that a ranking ensemble has in wrong order or level."""
+    """Shares of the pairs that a ranking ensemble has in wrong order or tied."""
 
-    measure = "pairs in wrong order or level"
+    measure = "pairs in wrong order or tied"
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -243,3 +226,57 @@ class _RankerCurves:
     def own_held_out(self) -> Vector | None:
         # Held-out scores are of the measure that the ranker was asked for, not of pairs.
         return None
+
+
+class LearningCurveDisplay(Display):
+    """Mean cost on training and held-out rows by the number of training rows.
+
+    Parameters
+    ----------
+    curve : object
+        What `echelon.inspection.learning_curve` gives: ``sizes``, and ``train_mean``,
+        ``train_sd``, ``test_mean`` and ``test_sd`` at each.
+    measure : str
+        What the figures are.
+    name : str, optional
+        Name of the model, for the title.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    line_ : dict from {"training", "held out"} to matplotlib line
+    """
+
+    def __init__(
+        self, curve: LearningCurve, *, measure: str = "mean cost", name: str | None = None
+    ) -> None:
+        self.curve = curve
+        self.measure, self.name = measure, name
+
+    def _size(self) -> tuple[float, float]:
+        return style.WIDTH, 3.2
+
+    def _draw(self, ax: Axes | None) -> None:
+        """Draw both curves with one standard deviation over the folds."""
+        ax = self._start(ax, grid="y")
+        style.whole_ticks(ax)
+        sizes = np.asarray(self.curve.sizes, dtype=np.float64)
+        self.line_, ends = {}, []
+        parts = (("training", "train", style.FAINT), ("held out", "test", style.SECOND))
+        for label, part, color in parts:
+            mean, sd = (
+                np.asarray(getattr(self.curve, f"{part}_{figure}"), dtype=np.float64)
+                for figure in ("mean", "sd")
+            )
+            ax.fill_between(
+                sizes, mean - sd, mean + sd, facecolor=color, alpha=style.FILL, linewidth=0
+            )
+            self.line_[label] = ax.plot(
+                sizes, mean, color=color, linewidth=1.6, marker="o", markersize=4
+            )[0]
+            ends.append(float(mean[-1]))
+        ax.set_ylim(*ax.get_ylim())
+        style.label_ends(
+            ax, sizes[-1], ends, [label for label, *_ in parts], [color for *_, color in parts]
+        )
+        style.name_axes(ax, "training rows", self.measure, self.name)

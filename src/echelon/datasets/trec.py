@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import numpy.typing as npt
 from .._utils.choices import require_choice
 from .._utils.types import KeysLike
 from ..pairs.queries import query_codes
-from ._streams import name_of, read_text, write_text
+from .streams import FileLike, name_of, read_text, write_text
 
 Texts = npt.NDArray[np.str_]
 
@@ -47,7 +46,7 @@ class JudgedRun(NamedTuple):
     doc_id: Texts
 
 
-def read_qrels(source: str | os.PathLike[str] | Any) -> Qrels:
+def read_qrels(source: FileLike) -> Qrels:
     r"""Read judgements, lines of ``query iteration document relevance``.
 
     Parameters
@@ -75,7 +74,7 @@ def read_qrels(source: str | os.PathLike[str] | Any) -> Qrels:
 
 
 def write_qrels(
-    target: str | os.PathLike[str] | Any, qid: KeysLike, doc_id: KeysLike, relevance: npt.ArrayLike
+    target: FileLike, qid: KeysLike, doc_id: KeysLike, relevance: npt.ArrayLike
 ) -> None:
     """Write judgements in TREC's format.
 
@@ -103,7 +102,7 @@ def write_qrels(
     write_text(target, "".join(f"{q} 0 {d} {r}\n" for q, d, r in rows))
 
 
-def read_run(source: str | os.PathLike[str] | Any) -> Run:
+def read_run(source: FileLike) -> Run:
     r"""Read a run, lines of ``query Q0 document rank score tag``.
 
     Parameters
@@ -130,7 +129,7 @@ def read_run(source: str | os.PathLike[str] | Any) -> Run:
 
 
 def write_run(
-    target: str | os.PathLike[str] | Any,
+    target: FileLike,
     qid: KeysLike,
     doc_id: KeysLike,
     score: npt.ArrayLike,
@@ -214,8 +213,8 @@ def judged_run(
     (['d7', 'd8', 'd3'], [2.0, 0.0, 1.0], [0.75, 0.5, -inf])
     """
     require_choice("unretrieved", unretrieved, ("append", "drop"))
-    if isinstance(unjudged, str) and unjudged != "drop":
-        raise ValueError(f"unjudged must be a number or 'drop'; found {unjudged!r}.")
+    if isinstance(unjudged, str):
+        require_choice("unjudged", unjudged, ("drop",), "a number")
     found, known = _keys(run, "run"), _keys(qrels, "qrels")
     grades = dict(zip(known, qrels.relevance.tolist(), strict=True))
     shared = set(run.qid.tolist()) & set(qrels.qid.tolist())
@@ -294,7 +293,7 @@ class _Lines:
         ) from None
 
 
-def _read_lines(source: Any, fields: str) -> _Lines:
+def _read_lines(source: FileLike, fields: str) -> _Lines:
     """Lines of as many fields as are named; blank ones are left out."""
     where, width = name_of(source), len(fields.split())
     text = read_text(source)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import Any
 
-from ._bunches import as_labels, encode_labels, make_bunch, read_inputs
-from ._tables import read_table
+from .._utils.choices import require_choice
+from .bunches import as_labels, encode_labels, make_bunch, read_inputs
+from .tables import read_table
 
 _BEN_DAVID = "A. Ben-David, donated to the WEKA project; taken from skordinal 0.2.0"
 _BSD = "BSD-3-Clause, copyright (c) 2025 The skordinal developers"
@@ -120,8 +121,7 @@ def load_dataset(name: str, *, return_X_y: bool = False, as_frame: bool = False)
     >>> bunch.data.shape, bunch.target_names
     ((625, 4), ['L', 'B', 'R'])
     """
-    if name not in _SETS:
-        raise ValueError(f"name must be one of {', '.join(list_datasets())}; found {name!r}.")
+    require_choice("name", name, list_datasets())
     facts = _SETS[name]
     with as_file(files(__package__) / "data" / f"{name}.csv") as path:
         table = read_table(path)

@@ -1,4 +1,4 @@
-"""Rankers beside their peers: what a contest says, and that each one runs on made-up data."""
+"""Rankers beside their peers: what a comparison says, and that each one runs on made-up data."""
 
 import dataclasses
 import itertools
@@ -9,14 +9,14 @@ from sklearn.utils import Bunch
 
 from echelon.ranking.linear_rank_svm import LinearRankSVM
 from reproduction import ReproductionError
-from reproduction.contests import (
-    CONTESTS,
-    Contest,
-    Entrant,
+from reproduction.peers import (
+    COMPARISONS,
+    Entry,
     Measure,
+    PeerComparison,
     bipartite,
+    lambda_rank,
     matches,
-    peers,
     queries,
 )
 from reproduction.plots import measure, picture, plot_page, read_plot
@@ -26,64 +26,64 @@ def quiet(text):
     pass
 
 
-def entrant(name, values):
-    return Entrant(name, f"about {name}", {"gain": np.array(values)}, 1.5)
+def entry(name, values):
+    return Entry(name, f"about {name}", {"gain": np.array(values)}, 1.5)
 
 
 @pytest.fixture
-def contest():
+def comparison():
     base = np.linspace(0.2, 0.4, 20)
     wiggle = 0.01 * np.cos(np.arange(20))
-    return Contest(
+    return PeerComparison(
         "Toys",
         "made up.",
         "query",
         (Measure("gain"),),
         (
-            entrant("peer", base),
-            entrant("better", base + 0.1 + wiggle),
-            entrant("worse", base - 0.1 + wiggle),
-            entrant("same", base + wiggle),
+            entry("peer", base),
+            entry("better", base + 0.1 + wiggle),
+            entry("worse", base - 0.1 + wiggle),
+            entry("same", base + wiggle),
         ),
     )
 
 
-def test_a_contest_tells_better_from_worse(contest):
-    finding = contest.finding()
+def test_a_comparison_tells_better_from_worse(comparison):
+    finding = comparison.finding()
     assert "against peer: better is better (+0.1" in finding
     assert "worse is worse (-0.0" in finding
     assert "same is not significantly different" in finding
-    turned = dataclasses.replace(contest, measures=(Measure("gain", greater_is_better=False),))
+    turned = dataclasses.replace(comparison, measures=(Measure("gain", greater_is_better=False),))
     assert "better is worse" in turned.finding()
 
 
-def test_rows_have_means_errors_and_paired_differences(contest):
-    peer, better, *_ = contest.rows()
+def test_rows_have_means_errors_and_paired_differences(comparison):
+    peer, better, *_ = comparison.rows()
     assert peer == ["peer", "0.3000 ± 0.0139", "", "", "1.5"]
     assert better[2].startswith("+0.1") and better[3] == "<0.001"
-    assert len(contest.headings) == len(peer)
+    assert len(comparison.headings) == len(peer)
 
 
-def test_overlapping_splits_widen_the_error(contest):
-    plain = contest.difference(contest.entrants[3])[1]
-    wide = dataclasses.replace(contest, variance_factor=21.0)
-    assert wide.difference(wide.entrants[3])[1] > plain
+def test_overlapping_splits_widen_the_error(comparison):
+    plain = comparison.difference(comparison.entries[3])[1]
+    wide = dataclasses.replace(comparison, variance_factor=21.0)
+    assert wide.difference(wide.entries[3])[1] > plain
 
 
-def test_bipartite_contest(monkeypatch):
+def test_bipartite_comparison(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] + 0.5 * rng.normal(size=80) > 0).astype(int)
     monkeypatch.setattr(bipartite, "fetch_ranking", lambda name: Bunch(data=X, target=y))
-    found = CONTESTS["bipartite"](splits=3, rounds=5, tell=quiet)
-    assert [e.name for e in found.entrants][:2] == ["AdaBoost", "RankBoost"]
-    for one in found.entrants:
+    found = COMPARISONS["bipartite"](splits=3, rounds=5, tell=quiet)
+    assert [e.name for e in found.entries][:2] == ["AdaBoost", "RankBoost"]
+    for one in found.entries:
         assert one.values["AUC"].shape == (3,)
         assert (one.values["AUC"] > 0.7).all()
     assert found.variance_factor == 4.0
 
 
-def test_matches_contest(monkeypatch):
+def test_matches_comparison(monkeypatch):
     rng = np.random.default_rng(1)
     n = 400
     strength = rng.normal(size=12)
@@ -103,9 +103,9 @@ def test_matches_contest(monkeypatch):
             f"{side}_rank_points": np.exp(strength[who]),
         }
     monkeypatch.setattr(matches, "fetch_ranking", lambda name: Bunch(columns=columns))
-    found = CONTESTS["matches"](test_from=2021, tell=quiet)
+    found = COMPARISONS["matches"](test_from=2021, tell=quiet)
     assert "300 matches before 2021 train, 100 later ones test; in 100%" in found.setting
-    by_name = {one.name: one.values for one in found.entrants}
+    by_name = {one.name: one.values for one in found.entries}
     assert set(by_name) >= {"Bradley–Terry", "PreferenceRanker, logistic"}
     for values in by_name.values():
         assert values["log loss"].shape == (100,)
@@ -129,9 +129,9 @@ def judged(monkeypatch):
     return bunch
 
 
-def test_queries_contest(judged):
-    found = CONTESTS["queries"](folds=2, tell=quiet)
-    first, _ = found.entrants
+def test_queries_comparison(judged):
+    found = COMPARISONS["queries"](folds=2, tell=quiet)
+    first, _ = found.entries
     assert "training 16 queries, 160 documents; test 8 queries, 80 documents" in found.setting
     assert first.about.startswith("a linear one; chosen C = ")
     assert {m.name for m in found.measures} == set(first.values)
@@ -142,14 +142,14 @@ def test_queries_contest(judged):
 
 def test_lambdarank_behind_our_interface(judged):
     pytest.importorskip("lightgbm")
-    model = peers.LambdaRank(20, num_leaves=4, min_child_samples=5)
+    model = lambda_rank.LambdaRank(20, num_leaves=4, min_child_samples=5)
     model.fit(judged.data, judged.target, qid=judged.qid)
     assert model.score(judged.data, judged.target, judged.qid) > 0.8
 
 
 def test_page_and_picture(judged):
     plot = read_plot("ranking")
-    small = dataclasses.replace(plot, effort={"quick": {"contests": {"queries": {"folds": 2}}}})
+    small = dataclasses.replace(plot, effort={"quick": {"comparisons": {"queries": {"folds": 2}}}})
     exhibit = measure(small, "quick")
     page = plot_page(small, exhibit, "quick")
     assert "| Graded documents | By NDCG@5, against first: second" in page
@@ -157,8 +157,9 @@ def test_page_and_picture(judged):
     assert picture(small, exhibit).startswith(b"<?xml")
 
 
-def test_unknown_contest():
+def test_unknown_comparison():
     plot = read_plot("ranking")
-    wrong = dataclasses.replace(plot, effort={"quick": {"contests": {"chess": {}}}})
-    with pytest.raises(ReproductionError, match="There is no contest 'chess'; there are bipartite"):
+    wrong = dataclasses.replace(plot, effort={"quick": {"comparisons": {"chess": {}}}})
+    message = "There is no comparison 'chess'; there are bipartite"
+    with pytest.raises(ReproductionError, match=message):
         measure(wrong, "quick")

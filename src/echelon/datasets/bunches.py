@@ -13,7 +13,7 @@ from sklearn.utils import Bunch
 from .._utils.extras import require_extra
 from .._utils.types import Codes
 from ..ordinal.labels import OrdinalScale
-from ._tables import TextTable, numbers
+from .tables import TextTable, numbers
 
 Levels = Mapping[str, Sequence[str]]
 

@@ -17,30 +17,30 @@ from echelon.metrics import auc_score
 from echelon.ranking.linear_rank_svm import LinearRankSVM
 from echelon.ranking.rank_boost import RankBoost
 
-from .contest import Contest, Entrant, Measure, Tell, register_contest
+from .comparison import Entry, Measure, PeerComparison, Tell, register_comparison
 
 MEASURES = (Measure("AUC"), Measure("training AUC"))
 
 
-@register_contest("bipartite")
-def measure_bipartite(*, splits: int, rounds: int, tell: Tell) -> Contest:
+@register_comparison("bipartite")
+def measure_bipartite(*, splits: int, rounds: int, tell: Tell) -> PeerComparison:
     """Spambase, random halves."""
     bunch = fetch_ranking("spambase")
     X, y = np.asarray(bunch.data, dtype=np.float64), np.asarray(bunch.target)
     parts = StratifiedShuffleSplit(splits, test_size=0.5, random_state=0)
     pairs = list(parts.split(X, y))
-    entrants = []
+    entries = []
     for name, about, model in _models(rounds):
         tell(f"Spambase: {name}")
         start = time.perf_counter()
         found = np.array([_measure(model, X, y, train, test) for train, test in pairs])
         values = {measure.name: found[:, k] for k, measure in enumerate(MEASURES)}
-        entrants.append(Entrant(name, about, values, (time.perf_counter() - start) / splits))
+        entries.append(Entry(name, about, values, (time.perf_counter() - start) / splits))
     setting = (
         f"spambase, {len(y)} rows, {X.shape[1]} inputs, {int(y.sum())} positives; {splits} random "
         "halves with the same shares of both classes. Seconds are for one split."
     )
-    return Contest("Spam", setting, "split", MEASURES, tuple(entrants), 1.0 + splits)
+    return PeerComparison("Spam", setting, "split", MEASURES, tuple(entries), 1.0 + splits)
 
 
 def _models(rounds: int) -> list[tuple[str, str, Any]]:

@@ -12,7 +12,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
-from .._utils.types import Array, RandomStateLike
+from .._utils.choices import require_choice
+from .._utils.types import Array, Codes, Matrix, RandomStateLike
+from ..ordinal.arrays import require_count, require_positive
 from ..ordinal.likelihoods import Link, class_probabilities, get_link
 
 #: three-rank set: standard deviation of the latent noise at the two levels
@@ -70,7 +72,7 @@ def make_ordinal_classification(
     weights: Sequence[float] | None = None,
     random_state: RandomStateLike = None,
     return_truth: bool = False,
-) -> Any:
+) -> tuple[Any, ...]:
     """Draw from a linear cumulative link model with known coefficients and thresholds.
 
     Parameters
@@ -105,16 +107,16 @@ def make_ordinal_classification(
     >>> X.shape, np.unique(y).tolist(), truth.thresholds.shape
     ((200, 5), [1, 2, 3], (2,))
     """
-    _check_count("n_samples", n_samples, 1)
-    _check_count("n_features", n_features, 1)
-    _check_count("n_classes", n_classes, 2)
+    require_count("n_samples", n_samples, 1)
+    require_count("n_features", n_features, 1)
+    require_count("n_classes", n_classes, 2)
     informative = n_features if n_informative is None else n_informative
-    _check_count("n_informative", informative, 1)
+    require_count("n_informative", informative, 1)
     if informative > n_features:
         raise ValueError(
             f"n_informative must be at most n_features, {n_features}; found {informative}."
         )
-    _check_positive("noise", noise)
+    require_positive("noise", noise)
     distribution = get_link(link)
     shares = _check_shares(weights, n_classes)
     rng = check_random_state(random_state)
@@ -130,7 +132,9 @@ def make_ordinal_classification(
     return _with_labels(X, truth, rng, return_truth)
 
 
-def make_quadratic_ordinal(n_samples: int = 500, *, random_state: RandomStateLike = None) -> Any:
+def make_quadratic_ordinal(
+    n_samples: int = 500, *, random_state: RandomStateLike = None
+) -> tuple[Matrix, Codes]:
     """Four ranks on the unit square, parted by three quadratic curves, without noise.
 
     The setting of [LL09] section 5.1, which states neither the curves nor a noise. Here the
@@ -154,7 +158,7 @@ def make_quadratic_ordinal(n_samples: int = 500, *, random_state: RandomStateLik
     >>> X.shape, sorted(set(y.tolist()))
     ((500, 2), [1, 2, 3, 4])
     """
-    _check_count("n_samples", n_samples, 1)
+    require_count("n_samples", n_samples, 1)
     X = check_random_state(random_state).uniform(size=(n_samples, 2))
     height = X[:, 1] - 1.6 * (X[:, 0] - 0.5) ** 2
     return X, np.searchsorted([0.1, 0.33, 0.57], height, side="left") + 1
@@ -166,7 +170,7 @@ def make_three_rank_ordinal(
     noise: float | str = "lower",
     random_state: RandomStateLike = None,
     return_truth: bool = False,
-) -> Any:
+) -> tuple[Any, ...]:
     """Three ranks in the plane with a curved latent function and Gaussian noise.
 
     In the manner of the figure of [CG05] that shows three ordinal scales in two dimensions at a
@@ -196,11 +200,11 @@ def make_three_rank_ordinal(
     >>> X.shape, sorted(set(y.tolist()))
     ((60, 2), [1, 2, 3])
     """
-    _check_count("n_samples", n_samples, 1)
-    if isinstance(noise, str) and noise not in _NOISE_LEVELS:
-        raise ValueError(f"noise must be 'lower', 'higher' or a positive number; found {noise!r}.")
+    require_count("n_samples", n_samples, 1)
+    if isinstance(noise, str):
+        require_choice("noise", noise, _NOISE_LEVELS, "a positive number")
     level = _NOISE_LEVELS[noise] if isinstance(noise, str) else noise
-    _check_positive("noise", level)
+    require_positive("noise", level)
     rng = check_random_state(random_state)
     X = rng.uniform(-1.0, 1.0, size=(n_samples, 2))
     scores = (X[:, 0] + 0.5 * np.sin(np.pi * X[:, 1])) / level
@@ -215,7 +219,7 @@ def make_nonlinear_ordinal(
     bayes_error: float = 1.0,
     random_state: RandomStateLike = None,
     return_truth: bool = False,
-) -> Any:
+) -> tuple[Any, ...]:
     """Ten classes from linear, Gaussian, cube and rectangle terms, [DK09] section 4.1.
 
     The inputs are standard normal and log P(y > k | x)/P(y ≤ k | x) = π(f(x) − θ_k) with
@@ -251,8 +255,8 @@ def make_nonlinear_ordinal(
     >>> X.shape, int(y.min()), int(y.max())
     ((1000, 15), 1, 10)
     """
-    _check_count("n_samples", n_samples, 1)
-    _check_count("n_features", n_features, 14)
+    require_count("n_samples", n_samples, 1)
+    require_count("n_features", n_features, 14)
     # Beyond these the steepness would have to be nearly infinite, or nearly zero.
     if not 0.01 <= bayes_error <= 2.45:
         raise ValueError(f"bayes_error must be between 0.01 and 2.45; found {bayes_error!r}.")
@@ -304,22 +308,12 @@ def _thresholds_for_shares(link: Link, scores: Array, shares: Array) -> Array:
     return np.asarray(0.5 * (low + high))
 
 
-def _with_labels(X: Array, truth: OrdinalTruth, rng: Any, return_truth: bool) -> Any:
+def _with_labels(X: Array, truth: OrdinalTruth, rng: Any, return_truth: bool) -> tuple[Any, ...]:
     """Labels 1 plus the number of thresholds below f + ε."""
     uniform = rng.uniform(np.finfo(np.float64).tiny, 1.0, size=len(X))
     latent = truth.scores + get_link(truth.link).quantile(uniform)
     y = np.searchsorted(truth.thresholds, latent, side="left") + 1
     return (X, y, truth) if return_truth else (X, y)
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}; found {value!r}.")
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be a positive number; found {value!r}.")
 
 
 def _check_shares(weights: Sequence[float] | None, n_classes: int) -> Array:

@@ -19,7 +19,7 @@ from echelon._utils.types import Array
 from echelon.datasets import fetch_ranking
 from echelon.ranking import PreferenceRanker
 
-from .contest import Contest, Entrant, Measure, Tell, register_contest
+from .comparison import Entry, Measure, PeerComparison, Tell, register_comparison
 
 MEASURES = (
     Measure("log loss", greater_is_better=False),
@@ -48,19 +48,19 @@ class Matches:
         )
 
 
-@register_contest("matches")
-def measure_matches(*, test_from: int, tell: Tell) -> Contest:
+@register_comparison("matches")
+def measure_matches(*, test_from: int, tell: Tell) -> PeerComparison:
     """Tennis: learn from the matches before a year, predict those from it on."""
     matches = _load()
     train, test = matches[matches.year < test_from], matches[matches.year >= test_from]
-    entrants = []
+    entries = []
     for name, about, learn in _models():
         tell(f"Matches: {name}")
         start = time.perf_counter()
         probability, chosen = learn(train, test)
         seconds = time.perf_counter() - start
         values = _values(probability, test.won)
-        entrants.append(Entrant(name, f"{about}{chosen}", values, seconds))
+        entries.append(Entry(name, f"{about}{chosen}", values, seconds))
     known = np.isin(test.players, train.players).all(axis=1).mean()
     setting = (
         f"tennis_atp_2018_2024 (Jeff Sackmann, Tennis Abstract, CC BY-NC-SA 4.0); "
@@ -68,7 +68,7 @@ def measure_matches(*, test_from: int, tell: Tell) -> Contest:
         f"{known:.0%} of these both players were seen in training. Inputs of a player before the "
         f"match: {', '.join(INPUTS)}."
     )
-    return Contest("Tennis matches", setting, "match", MEASURES, tuple(entrants))
+    return PeerComparison("Tennis matches", setting, "match", MEASURES, tuple(entries))
 
 
 def _load() -> Matches:
@@ -152,7 +152,8 @@ def _outcomes(matches: Matches) -> npt.NDArray[np.intp]:
     """Rows of winner and loser where the inputs of all players a stand above those of players b."""
     n = len(matches.won)
     a, b = np.arange(n), np.arange(n, 2 * n)
-    return np.where(matches.won[:, None], np.c_[a, b], np.c_[b, a])
+    won = matches.won
+    return np.column_stack([np.where(won, a, b), np.where(won, b, a)])
 
 
 def _players_and_inputs(train: Matches, test: Matches) -> tuple[Array, str]:

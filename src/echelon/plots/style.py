@@ -9,17 +9,21 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from .._utils.extras import require_extra
+from .._utils.types import Vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.text import Text
+
+Grid: TypeAlias = Literal["both", "x", "y"]
+"""Lines across which axes."""
 
 INK = "#262626"
 FAINT = "#737373"
@@ -53,16 +57,9 @@ def require_pyplot() -> Any:
     return plt
 
 
-def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The axes given, or those of a new figure of some inches."""
-    return require_pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
-
-
-def dress(ax: Axes, *, grid: str | None = None, left: bool = True, bottom: bool = True) -> None:
+def dress(ax: Axes, *, grid: Grid | None = None, left: bool = True, bottom: bool = True) -> None:
     """Leave on the axes only what is read: the lower and left line, and a faint grid."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side, shown in (("left", left), ("bottom", bottom)):
+    for side, shown in (("top", False), ("right", False), ("left", left), ("bottom", bottom)):
         ax.spines[side].set_visible(shown)
         ax.spines[side].set_color(FAINT)
     ax.tick_params(colors=FAINT, labelcolor=INK, labelsize=SMALL)
@@ -194,12 +191,12 @@ def thinned(n: int, room: float, each: float) -> npt.NDArray[np.intp]:
 
 
 def name_ticks(
-    axis: Axis, positions: Sequence[float], texts: Sequence[Any], most: int = 18
+    axis: Axis, positions: Sequence[float] | Vector, texts: Sequence[Any], most: int = 18
 ) -> None:
     """Ticks with texts: on several lines, upright, shortened or thinned out where they must be."""
     names = [str(text) for text in texts]
     ax = axis.axes
-    across = axis.axis_name == "x"
+    across = axis is ax.xaxis
     low, high = sorted(ax.get_xlim() if across else ax.get_ylim())
     step = (max(positions) - min(positions)) / max(len(names) - 1, 1) or 1.0
     each = points(ax)[0 if across else 1] * step / max(high - low, 1e-9)
@@ -221,6 +218,13 @@ def name_ticks(
         rotation=turn,
         parse_math=False,
     )
+
+
+def whole_ticks(ax: Axes) -> None:
+    """Put ticks of the lower axis at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
 
 
 def lines(text: Any, width: int, most: int = 3) -> str:
@@ -258,7 +262,7 @@ def spread(
         while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
             (mean, n), (other, m) = blocks[-2], blocks.pop()
             blocks[-1] = [(mean * n + other * m) / (n + m), n + m]
-    fitted = np.concatenate([np.full(int(n), mean) for mean, n in blocks] or [[]])
+    fitted = np.concatenate([np.full(int(n), mean) for mean, n in blocks] or [steps])
     if len(fitted):
         fitted = np.clip(fitted, low, max(high - steps[-1], low))
     placed = np.empty(len(wanted))
@@ -298,7 +302,7 @@ def panels(ax: Axes, rows: int, columns: int, *, gap: float = 0.1, head: float =
 
 def name_panels(ax: Axes, x: str, y: str, title: str | None = None) -> None:
     """Names of the axes of all panels within the axes, and a title."""
-    options = {
+    options: dict[str, Any] = {
         "xycoords": "axes fraction",
         "textcoords": "offset points",
         "fontsize": FONT,

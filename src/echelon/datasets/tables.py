@@ -1,4 +1,4 @@
-"""Tables as text columns: reading and writing CSV, and the checksum of what a table holds.
+"""Tables as text columns: where they lie, reading and writing them, and checksums of their content.
 
 A table is a header and one list of text fields per column; an empty field is a missing value.
 """
@@ -9,6 +9,7 @@ import csv
 import gzip
 import hashlib
 import io
+import os
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.files import write_whole
+from .._utils.files import cache_folder, write_whole
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,35 @@ def write_table(path: Path, table: TextTable) -> None:
     writer.writerow(table.names)
     writer.writerows(zip(*table.columns, strict=True))
     write_whole(path, gzip.compress(text.getvalue().encode(), mtime=0))
+
+
+def data_folders(data_home: str | os.PathLike[str] | None = None) -> list[Path]:
+    """Folders to look in, the one that downloads are written to last.
+
+    `data_home` alone if it is given, else ``$ECHELON_DATA`` (if set) and the user's cache.
+    """
+    if data_home is not None:
+        return [Path(data_home).expanduser()]
+    shared = os.environ.get("ECHELON_DATA")
+    return [*([Path(shared).expanduser()] if shared else []), cache_folder()]
+
+
+def find_file(file: str, folders: list[Path]) -> Path | None:
+    """First place where a file exists."""
+    return next((folder / file for folder in folders if (folder / file).is_file()), None)
+
+
+def missing(what: str, file: str, folders: list[Path], reason: str) -> FileNotFoundError:
+    """The error that says why a file is not there and where to put it."""
+    return FileNotFoundError(
+        f"{what} in no data folder and {reason}; {where_to_put(file, folders)}."
+    )
+
+
+def where_to_put(file: str, folders: list[Path]) -> str:
+    """Clause that says where a missing file belongs."""
+    places = " or ".join(str(folder / file) for folder in folders)
+    return f"put the table at {places}, or set ECHELON_DATA to the folder that holds {file}"
 
 
 def numbers(fields: Iterable[str], *, where: str) -> npt.NDArray[np.float64]:

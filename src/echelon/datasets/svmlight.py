@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +16,7 @@ from sklearn.utils import Bunch
 from .._utils.types import KeysLike, MatrixLike
 from ..ordinal.arrays import finite_vector
 from ..pairs.queries import query_codes
-from ._streams import name_of, read_text, write_text
+from .streams import FileLike, name_of, read_text, write_text
 
 _QUERY = re.compile(r"\s*(\S+)\s+qid:(\S+)")
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)")
@@ -26,7 +25,7 @@ _MOST_DIGITS = 18
 
 
 def load_ranking_svmlight(
-    source: str | os.PathLike[str] | Any,
+    source: FileLike,
     *,
     n_features: int | None = None,
     zero_based: bool = False,
@@ -79,7 +78,7 @@ def load_ranking_svmlight(
 
 
 def dump_ranking_svmlight(
-    target: str | os.PathLike[str] | Any,
+    target: FileLike,
     X: MatrixLike,
     y: npt.ArrayLike,
     qid: KeysLike | None = None,

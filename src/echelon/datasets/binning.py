@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Labels = npt.NDArray[np.intp]
+from .._utils.choices import require_choice
+from .._utils.types import Codes, Vector
+from ..ordinal.arrays import require_count
 
 
 def discretize(
     target: npt.ArrayLike, bins: int, *, binning: str = "quantile", ties: str = "together"
-) -> Labels:
+) -> Codes:
     """Labels 1 … K of a continuous target.
 
     Parameters
@@ -64,13 +66,13 @@ def discretize(
     return np.searchsorted(cuts, group, side="right") + 1
 
 
-def _even_cuts(n_rows: int, bins: int) -> Labels:
+def _even_cuts(n_rows: int, bins: int) -> Codes:
     """Rows below each of the K−1 cuts when the first n mod K groups get one row more."""
     k = np.arange(1, bins)
     return k * (n_rows // bins) + np.minimum(k, n_rows % bins)
 
 
-def _cuts_between_values(rows_up_to: Labels, bins: int) -> Labels:
+def _cuts_between_values(rows_up_to: Codes, bins: int) -> Codes:
     """Distinct values below each cut.
 
     From the lowest class up, each takes its even share of the rows that are left, as nearly as
@@ -89,7 +91,7 @@ def _cuts_between_values(rows_up_to: Labels, bins: int) -> Labels:
     return cuts
 
 
-def _check_target(target: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def _check_target(target: npt.ArrayLike) -> Vector:
     values = np.asarray(target, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"target must be one column of numbers; found shape {values.shape}.")
@@ -103,12 +105,9 @@ def _check_target(target: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def _check_options(bins: int, binning: str, ties: str) -> None:
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 2:
-        raise ValueError(f"bins must be an integer of at least 2; found {bins!r}.")
-    if binning not in ("quantile", "width"):
-        raise ValueError(f"binning must be 'quantile' or 'width'; found {binning!r}.")
-    if ties not in ("together", "split"):
-        raise ValueError(f"ties must be 'together' or 'split'; found {ties!r}.")
+    require_count("bins", bins, 2)
+    require_choice("binning", binning, ("quantile", "width"))
+    require_choice("ties", ties, ("together", "split"))
     if binning == "width" and ties == "split":
         raise ValueError(
             "ties must be 'together' with binning='width', which never parts equal values; "

@@ -1,4 +1,4 @@
-"""A contest: models, measures, and a value of each for every unit that was held out."""
+"""A comparison: models, measures, and a value of each for every unit that was held out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Entrant:
+class Entry:
     """A model with its values for each measure, one per unit, and how it was made."""
 
     name: str
@@ -34,8 +34,8 @@ class Entrant:
 
 
 @dataclass(frozen=True)
-class Contest:
-    """Entrants on the same held-out units; the first of them is the peer to compare with.
+class PeerComparison:
+    """Entries on the same held-out units; the first of them is the peer to compare with.
 
     `variance_factor` is what the variance of a mean difference is multiplied by: one for
     independent units, more for overlapping splits (Nadeau and Bengio, 2003).
@@ -45,43 +45,43 @@ class Contest:
     setting: str
     unit: str
     measures: tuple[Measure, ...]
-    entrants: tuple[Entrant, ...]
+    entries: tuple[Entry, ...]
     variance_factor: float = 1.0
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """Headings of the table of this contest."""
-        peer = self.entrants[0].name
+        """Headings of the table of this comparison."""
+        peer = self.entries[0].name
         names = tuple(measure.name for measure in self.measures)
         return ("Model", *names, f"{names[0]} less {peer}'s", "p", "seconds")
 
     def rows(self) -> list[list[str]]:
-        """A line of the table for each entrant."""
-        return [self._row(entrant) for entrant in self.entrants]
+        """A line of the table for each entry."""
+        return [self._row(entry) for entry in self.entries]
 
     def finding(self) -> str:
-        """What the first measure says of every entrant against the peer, in a sentence."""
-        peer, *others = self.entrants
-        verdicts = [f"{entrant.name} {self._verdict(entrant)}" for entrant in others]
+        """What the first measure says of every entry against the peer, in a sentence."""
+        peer, *others = self.entries
+        verdicts = [f"{entry.name} {self._verdict(entry)}" for entry in others]
         return f"By {self.measures[0].name}, against {peer.name}: {'; '.join(verdicts)}."
 
-    def difference(self, entrant: Entrant) -> tuple[Summary, float]:
-        """Of the first measure, entrant less peer, unit by unit, and its two-sided p."""
+    def difference(self, entry: Entry) -> tuple[Summary, float]:
+        """Of the first measure, entry less peer, unit by unit, and its two-sided p."""
         key = self.measures[0].name
-        found = Summary.of((entrant.values[key] - self.entrants[0].values[key]).tolist())
+        found = Summary.of((entry.values[key] - self.entries[0].values[key]).tolist())
         error = found.se * float(np.sqrt(self.variance_factor))
         return found, two_sided_p(found.mean, error, found.n - 1)
 
-    def _row(self, entrant: Entrant) -> list[str]:
-        figures = [_figure(Summary.of(entrant.values[m.name].tolist())) for m in self.measures]
-        if entrant is self.entrants[0]:
-            return [entrant.name, *figures, "", "", f"{entrant.seconds:.1f}"]
-        found, p = self.difference(entrant)
+    def _row(self, entry: Entry) -> list[str]:
+        figures = [_figure(Summary.of(entry.values[m.name].tolist())) for m in self.measures]
+        if entry is self.entries[0]:
+            return [entry.name, *figures, "", "", f"{entry.seconds:.1f}"]
+        found, p = self.difference(entry)
         shown = f"{found.mean:+.4f} ± {found.se:.4f}"
-        return [entrant.name, *figures, shown, p_text(p), f"{entrant.seconds:.1f}"]
+        return [entry.name, *figures, shown, p_text(p), f"{entry.seconds:.1f}"]
 
-    def _verdict(self, entrant: Entrant) -> str:
-        found, p = self.difference(entrant)
+    def _verdict(self, entry: Entry) -> str:
+        found, p = self.difference(entry)
         shown = p_text(p)
         bound = f"p < {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
         figures = f"({found.mean:+.4f}, {bound})"
@@ -95,15 +95,16 @@ def _figure(summary: Summary) -> str:
     return f"{summary.mean:.4f} ± {summary.se:.4f}"
 
 
-#: Contests by name: functions of the settings of a plot and of ``tell``.
-CONTESTS: dict[str, Callable[..., Contest]] = {}
+#: Comparisons by name: functions of the settings of a plot and of ``tell``.
+Measurement = Callable[..., PeerComparison]
+COMPARISONS: dict[str, Measurement] = {}
 
 
-def register_contest(name: str) -> Callable[[Callable[..., Contest]], Callable[..., Contest]]:
-    """Register the decorated function as a contest."""
+def register_comparison(name: str) -> Callable[[Measurement], Measurement]:
+    """Register the decorated function as a comparison."""
 
-    def keep(function: Callable[..., Contest]) -> Callable[..., Contest]:
-        CONTESTS[name] = function
+    def keep(function: Measurement) -> Measurement:
+        COMPARISONS[name] = function
         return function
 
     return keep

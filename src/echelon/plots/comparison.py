@@ -1,19 +1,26 @@
-"""Demšar's diagram of average ranks with Nemenyi's critical difference."""
+"""Models side by side: a measure with its standard error, and Demšar's diagram of average ranks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+import numpy as np
 import numpy.typing as npt
 
-from ..metrics import NemenyiResult, nemenyi_test
-from ._style import ACCENT, FAINT, INK, require_pyplot
+from .._utils.choices import require_choice
+from ..metrics import NemenyiResult, Summary, nemenyi_test
+from ..metrics.measures import known_measures
+from . import style
+from .display import Display
+from .style import ACCENT, FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..model_selection import Leaderboard
 
 _BAR = ACCENT
 _FONT_SIZE = 9.5
@@ -24,7 +31,7 @@ _NAME, _STEP, _HEAD, _WIDTH = 0.25, 0.13, 0.80, 4.2
 _NAMES_SHARE = 0.66
 
 
-class CriticalDifferenceDisplay:
+class CriticalDifferenceDisplay(Display):
     """Average ranks of models over data sets, with bars over groups that do not differ.
 
     The axis runs from the worst rank on the left to the best on the right. Models under the same
@@ -53,7 +60,7 @@ class CriticalDifferenceDisplay:
         alpha: float = 0.05,
         lower_is_better: bool = True,
         ax: Axes | None = None,
-    ) -> CriticalDifferenceDisplay:
+    ) -> Self:
         """Rank the models on every data set, compare all pairs, and draw.
 
         Parameters
@@ -92,23 +99,11 @@ class CriticalDifferenceDisplay:
         ]
         return _WIDTH + 0.085 * sum(longest), _HEAD + sketch.depth
 
-    def plot(self, ax: Axes | None = None) -> CriticalDifferenceDisplay:
-        """Draw the diagram.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw; a new figure that fits by default. Names are sized to the axes as they
-            are now.
-
-        Returns
-        -------
-        display : CriticalDifferenceDisplay
-            This object.
-        """
+    def _draw(self, ax: Axes | None) -> None:
+        """Draw the diagram; names are sized to the axes as they are now."""
         sketch = _Sketch.of(self.result)
         if ax is None:
-            ax = require_pyplot().figure(figsize=self.size).add_axes((0.01, 0.01, 0.98, 0.98))
+            ax = style.require_pyplot().figure(figsize=self.size).add_axes((0.01, 0.01, 0.98, 0.98))
         self.ax_, self.figure_ = ax, ax.figure
         ax.axis("off")
         ax.set_ylim(-sketch.depth, _HEAD)
@@ -122,7 +117,6 @@ class CriticalDifferenceDisplay:
             room = 0.02 * (self.result.n_models - 1)
             ends = (low - room, high + room)
             ax.plot(ends, (y, y), color=_BAR, linewidth=3.2, solid_capstyle="round", zorder=3)
-        return self
 
     def _set_width(self, sketch: _Sketch) -> None:
         """Leave room for the names beside the axis of ranks; smaller ones if they are long."""
@@ -178,17 +172,9 @@ class CriticalDifferenceDisplay:
         self.ax_.plot(
             (label.rank, label.rank, end), (0, y, y), color=FAINT, linewidth=0.9, zorder=2
         )
-        self.ax_.annotate(
-            label.text,
-            (end, y),
-            xytext=(0.5 * self._font_size * label.side, 0),
-            textcoords="offset points",
-            ha="left" if label.side > 0 else "right",
-            va="center",
-            fontsize=self._font_size,
-            color=INK,
-            parse_math=False,
-        )
+        move = (0.5 * self._font_size * label.side, 0.0)
+        side = "left" if label.side > 0 else "right"
+        style.write(self.ax_, label.text, (end, y), move=move, size=self._font_size, ha=side)
 
 
 @dataclass(frozen=True)
@@ -241,3 +227,68 @@ def _levels(spans: list[tuple[float, float]], room: float) -> list[int]:
         ends[level : level + 1] = [high]
         levels.append(level)
     return levels
+
+
+class LeaderboardDisplay(Display):
+    """A mark per model at the mean over folds, with a standard error to both sides.
+
+    The best model and those not significantly different from it have full marks, others empty ones.
+
+    Parameters
+    ----------
+    leaderboard : Leaderboard
+        Rows with ``model`` and ``folds``, best first, as `echelon.model_selection` makes it.
+    measure : str, optional
+        Key of ``folds``; by default what the leaderboard is ranked by.
+
+    Attributes
+    ----------
+    summaries : dict from str to Summary
+        Mean and spread of each model over the folds that were run.
+    leaders : list of str
+        The best model and those not significantly different from it.
+    ax_, figure_ : matplotlib axes and figure
+    marks_ : dict from str to matplotlib line
+    """
+
+    def __init__(self, leaderboard: Leaderboard, *, measure: str | None = None) -> None:
+        self.measure = measure or leaderboard.measure
+        self.summaries: dict[str, Summary] = {}
+        for row in leaderboard.rows:
+            require_choice("measure", self.measure, tuple(row.folds))
+            values = np.asarray(row.folds[self.measure], dtype=np.float64)
+            values = values[np.isfinite(values)]
+            if len(values):
+                self.summaries[row.model] = Summary.of(values.tolist())
+        if not self.summaries:
+            raise ValueError(f"leaderboard must have a model with figures for {self.measure!r}.")
+        self.leaders = [leaderboard.best.model, *leaderboard.undistinguished]
+
+    def _size(self) -> tuple[float, float]:
+        return style.WIDTH, style.bar_height(len(self.summaries), head=0.9)
+
+    def _draw(self, ax: Axes | None) -> None:
+        """Draw the marks, in the order of the leaderboard."""
+        ax = self._draw_rows(ax, list(self.summaries), most=30)
+        self.marks_ = {}
+        for place, (model, found) in enumerate(self.summaries.items()):
+            led = model in self.leaders
+            color = style.ACCENT if model == self.leaders[0] else style.INK if led else style.FAINT
+            ax.hlines(
+                place,
+                found.mean - np.nan_to_num(found.se),
+                found.mean + np.nan_to_num(found.se),
+                color=color,
+                linewidth=1.6,
+            )
+            self.marks_[model] = ax.plot(
+                found.mean,
+                place,
+                marker="o",
+                markersize=6,
+                color=color,
+                markerfacecolor=color if led else style.PAPER,
+            )[0]
+        heading = next((m.heading for m in known_measures([self.measure])), self.measure)
+        full = "full marks: best or not significantly different from it"
+        style.name_axes(ax, f"{heading} ± standard error\n({full})")

@@ -27,8 +27,8 @@ from echelon.ranking.linear_rank_svm import LinearRankSVM
 from echelon.ranking.rank_boost import RankBoost
 from echelon.ranking.rank_svm import RankSVM
 
-from .contest import Contest, Entrant, Measure, Tell, register_contest
-from .peers import LambdaRank, lightgbm_version
+from .comparison import Entry, Measure, PeerComparison, Tell, register_comparison
+from .lambda_rank import LambdaRank, lightgbm_version
 
 MEASURES = (
     Measure("NDCG@5"),
@@ -57,25 +57,25 @@ class Judged:
     qid: npt.NDArray[Any]
 
 
-@register_contest("queries")
-def measure_queries(*, folds: int, tell: Tell) -> Contest:
+@register_comparison("queries")
+def measure_queries(*, folds: int, tell: Tell) -> PeerComparison:
     """The lambdarank example of LightGBM, training and test queries as published."""
     train, test = _load()
-    entrants = []
+    entries = []
     for candidate in _candidates():
         tell(f"Graded documents: {candidate.name}")
         start = time.perf_counter()
         model, chosen = _tuned(candidate, train, folds)
         seconds = time.perf_counter() - start
         about = f"{candidate.about}; chosen {_words(chosen)}"
-        entrants.append(Entrant(candidate.name, about, _values(model, test), seconds))
+        entries.append(Entry(candidate.name, about, _values(model, test), seconds))
     sizes = [f"{len(set(p.qid.tolist()))} queries, {len(p.y)} documents" for p in (train, test)]
     setting = (
         f"lambdarank_example, {train.X.shape[1]} inputs, grades 0 to 4; training {sizes[0]}; test "
         f"{sizes[1]}. Every model is tuned by {folds} folds of training queries for NDCG@5 (gain "
         "2^grade − 1, as LightGBM has it); seconds are for tuning and the last fit."
     )
-    return Contest("Graded documents", setting, "query", MEASURES, tuple(entrants))
+    return PeerComparison("Graded documents", setting, "query", MEASURES, tuple(entries))
 
 
 def _load() -> tuple[Judged, Judged]:

@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from .._utils.choices import require_choice
+
 
 @dataclass(frozen=True)
 class Benchmark:
@@ -70,8 +72,7 @@ def list_benchmarks(kind: str | None = None) -> list[str]:
     >>> list_benchmarks("regression")[:3]
     ['2dplanes', 'abalone', 'auto_price']
     """
-    if kind not in (None, "regression", "ordinal"):
-        raise ValueError(f"kind must be 'regression', 'ordinal' or None; found {kind!r}.")
+    require_choice("kind", kind, ("regression", "ordinal", None))
     sets = _registry()["benchmarks"].items()
     return [name for name, facts in sets if kind in (None, facts["kind"])]
 
@@ -85,29 +86,19 @@ def list_splits(collection: str) -> list[str]:
     ['balance_scale', 'bondrate', 'car']
     """
     collections = _registry()["splits"]
-    if collection not in collections:
-        raise ValueError(
-            f"collection must be one of {', '.join(collections)}; found {collection!r}."
-        )
+    require_choice("collection", collection, collections)
     return list(collections[collection])
 
 
 def find_benchmark(name: str) -> Benchmark:
     """Facts of a benchmark set by its name."""
-    known = list_benchmarks()
-    if name not in known:
-        raise ValueError(f"name must be one of {', '.join(known)}; found {name!r}.")
+    require_choice("name", name, list_benchmarks())
     return Benchmark(name, **_as_tuples(_registry()["benchmarks"][name]))
 
 
 def find_splits(collection: str, name: str) -> Splits:
     """Facts of a table of splits by its collection and name."""
-    known = list_splits(collection)
-    if name not in known:
-        raise ValueError(
-            f"name must be one of {', '.join(known)} in the collection {collection!r}; "
-            f"found {name!r}."
-        )
+    require_choice(f"name in the collection {collection!r}", name, list_splits(collection))
     return Splits(collection, name, **_registry()["splits"][collection][name])
 
 

@@ -1,20 +1,33 @@
-"""The papers' benchmark sets: from a data folder, the user's cache, or OpenML."""
+"""The papers' benchmark sets and published splits: from a data folder, the cache, or OpenML."""
 
 from __future__ import annotations
 
 import os
 import warnings
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.utils import Bunch
 
-from ._binning import discretize
-from ._bunches import as_labels, encode_labels, make_bunch, read_inputs
-from ._folders import data_folders, find_file, where_to_put
-from ._registry import Benchmark, find_benchmark
-from ._tables import TextTable, content_checksum, numbers, read_table, write_table
+from .binning import discretize
+from .bunches import as_labels, encode_labels, make_bunch, read_inputs
+from .registry import Benchmark, Splits, find_benchmark, find_splits
+from .tables import (
+    TextTable,
+    content_checksum,
+    data_folders,
+    exact_checksum,
+    find_file,
+    missing,
+    numbers,
+    read_table,
+    where_to_put,
+    write_table,
+)
 
 
 def fetch_benchmark(
@@ -97,6 +110,66 @@ def fetch_benchmark(
     )
 
 
+def fetch_splits(
+    collection: str, name: str, *, data_home: str | os.PathLike[str] | None = None
+) -> Bunch:
+    """Published splits with the labels and inputs they were made for.
+
+    The tables are looked for in ``$ECHELON_DATA`` and the user's cache; none can be downloaded.
+
+    Parameters
+    ----------
+    collection : {"gpor", "orca"}
+        ``"gpor"``: the 20 splits of nine regression sets with 5 and 10 equal-length bins that
+        [CG05] uses, named ``<benchmark>_5bins`` and ``<benchmark>_10bins``; their inputs are
+        read from the regression set in the same folder. ``"orca"``: the splits and encoded
+        inputs of the ORCA framework.
+    name : str
+        One of `list_splits`.
+    data_home : path, optional
+        The only folder to look in.
+
+    Returns
+    -------
+    Bunch
+        With ``train`` (boolean, one row per split, True for training rows; the rest are test
+        rows), ``data`` (nominal inputs as 0/1 columns), ``target`` (labels 1 … K as published),
+        ``classes`` and ``feature_names``, and for gpor ``rows``, the rows of the regression set.
+
+    Notes
+    -----
+    ORCA counts the labels of bondrate and squash_stored from the best to the worst.
+    """
+    facts = find_splits(collection, name)
+    folders = data_folders(data_home)
+    path = find_file(facts.file, folders)
+    if path is None:
+        what = f"The splits {name!r} of {collection!r} are"
+        raise missing(what, facts.file, folders, "cannot be downloaded")
+    table = _read_splits(path, facts)
+    is_split = [name[0] == "s" and name[1:].isdigit() for name in table.names]
+    train = np.array(
+        [column for column, wanted in zip(table.columns, is_split, strict=True) if wanted]
+    )
+    result = Bunch(
+        train=train == "1",
+        target=np.array(table.target, dtype=np.intp),
+        classes=np.arange(1, facts.classes + 1),
+    )
+    if collection == "gpor":
+        folder = path.parents[2]
+        result.rows = np.array(table.columns[0], dtype=np.intp)
+        matrix, result.feature_names = _regression_inputs(folder, facts)
+        result.data = matrix[result.rows]
+    else:
+        chosen = [k for k, split in enumerate(is_split[:-1]) if not split]
+        result.feature_names = [table.names[k] for k in chosen]
+        result.data = np.column_stack(
+            [numbers(table.columns[k], where=f"Column {table.names[k]!r}") for k in chosen]
+        )
+    return result
+
+
 def read_checked(path: Path, facts: Benchmark) -> TextTable:
     """Table of a benchmark set; an error if its content is not that of the registry."""
     table = read_table(path)
@@ -117,20 +190,18 @@ def _obtain(facts: Benchmark, folders: list[Path], download: bool) -> TextTable:
     path = find_file(facts.file, folders)
     if path is not None:
         return read_checked(path, facts)
+    absent = partial(missing, f"The benchmark set {facts.name!r} is", facts.file, folders)
     if not download:
-        raise _missing(facts, folders, "download=False forbids asking OpenML")
+        raise absent("download=False forbids asking OpenML")
     if facts.openml is None:
-        raise _missing(facts, folders, "no OpenML number is known for it")
+        raise absent("no OpenML number is known for it")
     try:
         table = _download(facts.openml)
     except ImportError as error:
-        reason = "the download from OpenML needs pandas, which is not installed"
-        raise _missing(facts, folders, reason) from error
+        raise absent("the download from OpenML needs pandas, which is not installed") from error
     except (OSError, HTTPException, ValueError) as error:
-        reason = f"the download from OpenML failed ({error})"
-        raise _missing(facts, folders, reason) from error
-    source = f"OpenML data set {facts.openml}"
-    _verify(table, facts, source, where_to_put(facts.file, folders))
+        raise absent(f"the download from OpenML failed ({error})") from error
+    _verify(table, facts, f"OpenML data set {facts.openml}", where_to_put(facts.file, folders))
     write_table(folders[-1] / facts.file, table)
     return table
 
@@ -164,13 +235,6 @@ def _verify(table: TextTable, facts: Benchmark, source: str, remedy: str) -> Non
     )
 
 
-def _missing(facts: Benchmark, folders: list[Path], reason: str) -> FileNotFoundError:
-    return FileNotFoundError(
-        f"The benchmark set {facts.name!r} is in no data folder and {reason}; "
-        f"{where_to_put(facts.file, folders)}."
-    )
-
-
 def _describe(facts: Benchmark) -> str:
     note = f"\n{facts.note}\n" if facts.note else ""
     return (
@@ -178,3 +242,31 @@ def _describe(facts: Benchmark) -> str:
         f"Rows: {facts.rows}\nInputs: {facts.columns - len(facts.aside)}\n"
         f"Origin: {facts.origin}\nLicence: {facts.licence}\n"
     )
+
+
+def _read_splits(path: Path, facts: Splits) -> TextTable:
+    table = read_table(path)
+    if exact_checksum(table.columns) != facts.checksum:
+        raise ValueError(
+            f"{path} is not the table of the {facts.collection} splits of {facts.name}: its "
+            "checksum differs; replace it by the published one."
+        )
+    return table
+
+
+def _regression_inputs(folder: Path, facts: Splits) -> tuple[npt.NDArray[np.float64], list[str]]:
+    """Inputs of the regression set that lies beside the splits, in the rows' published order."""
+    benchmark = find_benchmark(facts.benchmark)
+    path = folder / benchmark.file
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"The gpor splits {facts.name!r} need the inputs of {benchmark.name!r} beside them; "
+            f"put the table at {path}."
+        )
+    table = read_checked(path, benchmark)
+    if exact_checksum([table.target]) != benchmark.row_order:
+        raise ValueError(
+            f"{path} has its rows in another order than the published splits count in; replace "
+            "it by a copy in the order of the original collection."
+        )
+    return read_inputs(table, benchmark.nominal).to_array()

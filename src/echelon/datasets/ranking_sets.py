@@ -9,9 +9,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from ._benchmarks import as_column
-from ._folders import data_folders, find_file, where_to_put
-from ._tables import TextTable, content_checksum, numbers, read_table
+from .._utils.choices import require_choice
+from .benchmarks import as_column
+from .tables import (
+    TextTable,
+    content_checksum,
+    data_folders,
+    find_file,
+    missing,
+    numbers,
+    read_table,
+)
 
 
 @dataclass(frozen=True)
@@ -91,8 +99,7 @@ def fetch_ranking(name: str, *, data_home: str | os.PathLike[str] | None = None)
     ValueError
         If what was found is not the set expected.
     """
-    if name not in RANKING_SETS:
-        raise ValueError(f"name must be one of {', '.join(list_ranking_sets())}; found {name!r}.")
+    require_choice("name", name, list_ranking_sets())
     facts = RANKING_SETS[name]
     table = read_ranking_table(name, facts.checksum, data_home)
     content = _rows(table, facts) if facts.pairs is None else _comparisons(table, facts.pairs)
@@ -107,10 +114,7 @@ def read_ranking_table(
     file, folders = f"ranking/{name}.csv.gz", data_folders(data_home)
     path = find_file(file, folders)
     if path is None:
-        raise FileNotFoundError(
-            f"The ranking set {name!r} is in no data folder and cannot be downloaded; "
-            f"{where_to_put(file, folders)}."
-        )
+        raise missing(f"The ranking set {name!r} is", file, folders, "cannot be downloaded")
     table = read_table(path)
     if content_checksum(table, len(table.names) - 1) != checksum:
         raise ValueError(

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import io
 import re
 import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..plots import _style
+from ..plots import style
+from ..plots.display import Display
+from ..plots.rendering import render
 from .content import Figure, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 #: inches of a figure, few enough for its text to be read on a phone
 WIDTH = 4.3
 
-_SETTINGS = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "echelon",
+_SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "axes.formatter.use_mathtext": False,
@@ -26,12 +29,12 @@ _SETTINGS = {
     "savefig.facecolor": "none",
 }
 _INKS = {
-    _style.INK: "var(--ink)",
-    _style.FAINT: "var(--faint)",
-    _style.GRID: "var(--grid)",
-    _style.PAPER: "var(--paper)",
+    style.INK: "var(--ink)",
+    style.FAINT: "var(--faint)",
+    style.GRID: "var(--grid)",
+    style.PAPER: "var(--paper)",
     "#000000": "var(--ink)",
-    **{color: f"var(--series-{i})" for i, color in enumerate(_style.SERIES)},
+    **{color: f"var(--series-{i})" for i, color in enumerate(style.SERIES)},
 }
 _COLOR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _FAMILY = re.compile(r"(font(?:-family)?:[^;]*?)'[^']*'(?:, [^;,]+)*")
@@ -46,10 +49,10 @@ def draw(
     name: str,
     title: str,
     description: str,
-    plot: Callable[[Any], Any],
+    plot: Display | Callable[[Axes], Any],
     *,
     size: tuple[float, float] = (WIDTH, 2.8),
-    numbers: Table | None = None,
+    numbers: Table | Callable[[Any], Table] | None = None,
     wide: bool = False,
     bare: bool = False,
 ) -> Figure:
@@ -61,12 +64,12 @@ def draw(
         Its id on the page, and the start of all ids inside it.
     title, description : str
         What is shown, and what is to be seen, for eyes and for screen readers.
-    plot : callable
-        Called with matplotlib axes to draw on.
+    plot : Display or callable
+        A display, or what is called with matplotlib axes to draw on.
     size : tuple of float
         Inches.
-    numbers : Table, optional
-        The figures behind the picture.
+    numbers : Table or callable, optional
+        The figures behind the picture, maybe as a function of what `plot` gives.
     wide : bool
         Whether the figure stands alone in its row.
     bare : bool
@@ -76,25 +79,21 @@ def draw(
     -------
     figure : Figure
     """
-    svg = themed(rendered(plot, size, bare), name, title, description)
-    return Figure(name, title, description, svg, numbers, wide)
+    drawn: list[Any] = []
+    show = plot.plot if isinstance(plot, Display) else plot
 
+    def fill(canvas: Canvas) -> None:
+        axes = canvas.add_axes((0.01, 0.01, 0.98, 0.98)) if bare else canvas.subplots()
+        drawn.append(show(axes))
 
-def rendered(plot: Callable[[Any], Any], size: tuple[float, float], bare: bool = False) -> str:
-    """SVG text of what `plot` draws on new axes."""
-    import matplotlib
-    from matplotlib.figure import Figure as Canvas
-
-    buffer = io.StringIO()
-    with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
+    layout: Any = None if bare else "constrained"
+    with warnings.catch_warnings():
         # The reader's own fonts draw letters that matplotlib's font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        canvas = Canvas(figsize=size, layout=None if bare else "constrained")
-        axes = canvas.add_axes((0.01, 0.01, 0.98, 0.98)) if bare else canvas.subplots()
-        plot(axes)
-        blank = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        canvas.savefig(buffer, format="svg", metadata=blank)
-    return buffer.getvalue()
+        content = render("echelon", size, fill, layout=layout, settings=_SETTINGS)
+    svg = themed(content.decode(), name, title, description)
+    table = numbers(drawn[0]) if callable(numbers) else numbers
+    return Figure(name, title, description, svg, table, wide)
 
 
 def themed(text: str, name: str, title: str, description: str) -> Any:

@@ -47,7 +47,8 @@ def labelling_model(estimator: Any, classes: Any = None) -> FittedModel | None:
     if not is_classifier(estimator):
         return None
     check_is_fitted(estimator)
-    return FittedModel(estimator, OrdinalScale(label_order(known_classes(estimator), classes)))
+    order = label_order(known_classes(estimator), classes)
+    return None if order is None else FittedModel(estimator, OrdinalScale(order))
 
 
 def probabilities_of(estimator: Any, X: Any, classes: Any = None) -> Matrix:
@@ -95,6 +96,14 @@ def threshold_scores(estimator: Any, X: Any, classes: Any = None) -> npt.NDArray
     if model is None:
         return latent_of(estimator, X).scores
     return model.threshold_scores(known_inputs(estimator, X))
+
+
+def model_with(estimator: Any, X: Any, attribute: str, wanted: str) -> tuple[Any, Any]:
+    """The outermost model that has an attribute, and the rows it sees; others are refused."""
+    found = opened(estimator, X, attribute)
+    if found is None:
+        raise ValueError(f"estimator must be {wanted}; found {type(estimator).__name__}.")
+    return found
 
 
 def feature_names(estimator: Any, n: int) -> list[str]:
