@@ -2,8 +2,8 @@
 Searching settings with scikit-learn
 ====================================
 
-Ordinal estimators are scikit-learn estimators, so ``GridSearchCV`` searches their settings; ordinal
-scorers go by name once ``echelon.metrics`` is imported.
+Ordinal estimators are scikit-learn estimators, so ``GridSearchCV`` searches their settings;
+``get_scorer`` gives ordinal scorers by name.
 """
 
 # %%
@@ -13,9 +13,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import echelon.metrics  # noqa: F401 - the names of ordinal scorers
 from echelon import SVOR
 from echelon.datasets import load_lev
+from echelon.metrics import get_scorer
 
 X, y = load_lev(return_X_y=True)
 X, y = X[::2], y[::2]
@@ -23,7 +23,10 @@ model = make_pipeline(StandardScaler(), SVOR())
 grid = GridSearchCV(
     model,
     {"svor__C": [0.1, 1.0, 10.0], "svor__kappa": [0.01, 0.03, 0.1, 0.3, 1.0, 3.0]},
-    scoring={"mae": "neg_mean_absolute_rank_error", "kappa": "quadratic_weighted_kappa"},
+    scoring={
+        "mae": get_scorer("neg_mean_absolute_rank_error"),
+        "kappa": get_scorer("quadratic_weighted_kappa"),
+    },
     refit="mae",
     cv=3,
 ).fit(X, y)

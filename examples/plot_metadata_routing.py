@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from echelon import LinearRankSVM
-from echelon.metrics import ndcg_score
+from echelon.metrics import get_scorer, ndcg_score
 from echelon.model_selection import QueryKFold
 
 # %%
@@ -38,7 +38,7 @@ with sklearn.config_context(enable_metadata_routing=True):
         model,
         {"linearranksvm__C": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0]},
         cv=QueryKFold(5),
-        scoring="ndcg@5",
+        scoring=get_scorer("ndcg@5"),
     ).fit(hotels, liked, qid=qid)
 print(grid.best_params_, f"NDCG@5 {grid.best_score_:.3f}")
 

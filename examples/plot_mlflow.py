@@ -19,6 +19,7 @@ from sklearn.model_selection import cross_validate
 
 from echelon import ProportionalOdds
 from echelon.datasets import load_swd
+from echelon.metrics import get_scorer
 
 os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
 os.environ["MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR"] = "false"
@@ -42,14 +43,17 @@ mlflow.set_experiment("ordinal")
 # %%
 # A run for every strength of the penalty: parameters, cross-validated figures, and the model with
 # the signature of its inputs and outputs.
-scoring = ["neg_mean_absolute_rank_error", "quadratic_weighted_kappa"]
+scoring = {
+    "mae": get_scorer("neg_mean_absolute_rank_error"),
+    "kappa": get_scorer("quadratic_weighted_kappa"),
+}
 for alpha in (0.1, 10.0, 1000.0):
     with mlflow.start_run(run_name=f"alpha={alpha:g}"):
         model = ProportionalOdds(alpha=alpha)
         checked = cross_validate(model, X, y, cv=5, scoring=scoring)
         mlflow.log_params(model.get_params())
-        mlflow.log_metric("mae", -checked["test_neg_mean_absolute_rank_error"].mean())
-        mlflow.log_metric("kappa", checked["test_quadratic_weighted_kappa"].mean())
+        mlflow.log_metric("mae", -checked["test_mae"].mean())
+        mlflow.log_metric("kappa", checked["test_kappa"].mean())
         model.fit(X, y)
         mlflow.sklearn.log_model(
             model,

@@ -5,32 +5,39 @@ A measure of probabilities is of those models alone that have them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from echelon.metrics import mean_absolute_rank_error, zero_one_error
+from echelon.metrics.measures import MEASURES as TABLE
+from echelon.metrics.measures import Measure
 
 from .protocol import Split
 
 Part = Literal["training", "test"]
-Output = Literal["predict", "predict_proba"]
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A measure's heading, function ``error(y_true, output, classes=...)`` and part of a split.
+class PartMeasure:
+    """A measure of the package's table on a part of a split."""
 
-    `output` is the method of the estimator whose result is measured.
-    """
-
-    heading: str
-    error: Callable[..., float]
+    measure: Measure
     part: Part = "test"
-    output: Output = "predict"
+
+    @property
+    def heading(self) -> str:
+        """Its name on a page."""
+        name = self.measure.heading
+        where = "" if self.part == "test" else f" on the {self.part} part"
+        return f"{name[0].upper()}{name[1:]}{where}"
+
+    @property
+    def output(self) -> str:
+        """The method of an estimator whose result is measured."""
+        return "predict_proba" if self.measure.needs == "probabilities" else "predict"
 
 
 def negative_log_likelihood(
@@ -53,15 +60,15 @@ def negative_log_likelihood(
     return float(-np.log(np.maximum(chosen, np.finfo(np.float64).tiny)).mean())
 
 
+_LIKELIHOOD = replace(
+    TABLE["log_loss"], function=negative_log_likelihood, heading="mean negative log likelihood"
+)
+#: By the names that the papers' tables use here.
 MEASURES = {
-    "zero_one": Measure("Mean zero-one error", zero_one_error),
-    "absolute": Measure("Mean absolute error", mean_absolute_rank_error),
-    "training_absolute": Measure(
-        "Mean absolute error on the training part", mean_absolute_rank_error, "training"
-    ),
-    "negative_log_likelihood": Measure(
-        "Mean negative log likelihood", negative_log_likelihood, output="predict_proba"
-    ),
+    "zero_one": PartMeasure(TABLE["zero_one"]),
+    "absolute": PartMeasure(TABLE["mae"]),
+    "training_absolute": PartMeasure(TABLE["mae"], "training"),
+    "negative_log_likelihood": PartMeasure(_LIKELIHOOD),
 }
 
 
@@ -79,7 +86,7 @@ def measure_all(
     outputs = {(method, part): getattr(fitted, method)(inputs[part]) for method, part in wanted}
     return {
         name: float(
-            measure.error(
+            measure.measure.function(
                 truth[measure.part], outputs[measure.output, measure.part], classes=classes
             )
         )

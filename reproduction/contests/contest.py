@@ -86,7 +86,7 @@ class Contest:
         bound = f"p < {shown[1:]}" if shown.startswith("<") else f"p = {shown}"
         figures = f"({found.mean:+.4f}, {bound})"
         if p >= LEVEL:
-            return f"is not told apart {figures}"
+            return f"is not significantly different {figures}"
         better = (found.mean > 0) == self.measures[0].greater_is_better
         return f"is {'better' if better else 'worse'} {figures}"
 

@@ -166,7 +166,7 @@ def test_model_and_report_are_of_the_best(run, monkeypatch, messy, tmp_path, cap
     assert asked["kinds"]["colour"] == "category"
     said = capsys.readouterr()
     assert said.out.count("Written: ") == 3
-    assert "Cross-validated with its settings fixed:\n  mean absolute rank error  0.400" in said.out
+    assert "Cross-validated with its settings fixed:\n  mean absolute error  0.400" in said.out
     lines = ["Fitting ProportionalOdds probit to all rows", "Writing the report"]
     assert said.err.splitlines()[-3:] == [*lines, "Report: confusion"]
 

@@ -53,7 +53,7 @@ def test_figures_with_intervals_confusion_and_errors_by_class(run, folder, capsy
     measured |= {"interval_coverage", "interval_width"}
     assert set(content["figures"]) == measured
     assert np.sum(content["confusion"]) == content["rows"] == 120
-    assert f"mean absolute rank error  {' ' * 5}" in text and "95% interval" in text
+    assert f"mean absolute error  {' ' * 5}" in text and "95% interval" in text
     assert "true / predicted  poor  fair  good" in text
     assert "signed error" in text
 

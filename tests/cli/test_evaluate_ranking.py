@@ -37,7 +37,7 @@ def test_figures_on_new_queries_with_intervals_around_them(run, ranker, tmp_path
     new.to_csv(tmp_path / "new.csv", index=False)
     assert run("evaluate", path, tmp_path / "new.csv", "--out", out) == 0
     said = capsys.readouterr().out
-    assert "15 queries" in said and "pairs in order  0." in said
+    assert "15 queries" in said and "pairwise accuracy  0." in said
     found = json.loads(out.read_text())
     scores = load_model(path).estimator.predict(new[["a", "b"]])
     given = (new["grade"].to_numpy(float), scores)

@@ -13,8 +13,8 @@ def test_what_the_model_is(run, model_file, capsys):
         "poor < fair < good < great",
         "rating",
         "scikit-learn",
-        "mean absolute rank error",
-        "share of labels in their interval",
+        "mean absolute error",
+        "interval coverage",
         "blue, green, red",
     ):
         assert words in said

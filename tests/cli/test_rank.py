@@ -66,7 +66,7 @@ def test_labels_within_queries(run, table, tmp_path, capsys):
     capsys.readouterr()
     assert run("info", model) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "pairs in order 0." in said and "NDCG@10 0." in said
+    assert "pairwise accuracy 0." in said and "NDCG@10 0." in said
 
 
 @pytest.mark.parametrize("name", ["RankSVM", "rank-boost", "PreferenceRanker", "RankPerceptron"])
@@ -125,7 +125,7 @@ def test_text_labels_with_an_order_and_the_ranking_on_standard_output(run, tmp_p
     lines = said.out.splitlines()
     assert lines[0] == "query,row,score,position"
     assert len(lines) == 7
-    assert "pairs in order" in said.err
+    assert "pairwise accuracy" in said.err
     assert "Note" not in said.err
     assert run("rank", table, *options, "--order", "bad<fair<good<best") == 0
     assert "Note: No row has the label 'best' that --order names." in capsys.readouterr().err
@@ -155,7 +155,7 @@ def test_negative_labels_have_no_ndcg(run, tmp_path, capsys):
     options = ["--target", "grade", "--qid", "query", "--out", tmp_path / "r.csv"]
     assert run("rank", table, *options, "--save", model) == 0
     said = capsys.readouterr()
-    assert "pairs in order: 0." in said.out and "NDCG" not in said.out
+    assert "pairwise accuracy: 0." in said.out and "NDCG" not in said.out
     assert "NDCG@10 is left out: it needs labels of 0 or more, and there is -2." in said.err
     assert set(load_model(model).metrics) == {"pairwise_accuracy", "pairwise_accuracy_se"}
 

@@ -75,7 +75,7 @@ def test_confusion_and_errors_by_class():
     assert [entry["mae"] for entry in content["by_class"]] == [0.5, None, 1.0]
     assert content["confusion"] == result.confusion.tolist()
     text = str(result)
-    assert "true / predicted" in text and "mean absolute rank error" in text
+    assert "true / predicted" in text and "mean absolute error" in text
 
 
 def test_arguments_that_cannot_be_are_named():

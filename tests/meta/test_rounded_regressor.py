@@ -11,6 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 from support.data import ordinal_data
 
 from echelon import RoundedRegressor
+from echelon.metrics import get_scorer
 
 
 def test_rounds_to_the_nearest_rank_and_stays_on_the_scale():
@@ -34,7 +35,7 @@ def test_nested_parameters_in_a_grid():
     grid = GridSearchCV(
         RoundedRegressor(Ridge()),
         {"regressor__alpha": [0.1, 1e4]},
-        scoring="neg_mean_absolute_rank_error",
+        scoring=get_scorer("neg_mean_absolute_rank_error"),
         cv=3,
     ).fit(X, y)
     assert grid.best_params_ == {"regressor__alpha": 0.1}

@@ -23,16 +23,15 @@ from echelon.meta.reduction import OrdinalReduction
 from echelon.metrics.ranking import (
     misranking_loss,
     ndcg_score,
+    pairwise_accuracy,
     reciprocal_rank,
     weighted_misranking,
 )
-from echelon.metrics.ranking.scorers import (
+from echelon.metrics.scorers import (
     as_ranking_scorer,
     get_ranking_scorer,
     make_ranking_scorer,
-    pairwise_accuracy,
     ranking_scorer_names,
-    ranking_scorers,
 )
 from echelon.model_selection.query_splits import QueryKFold, QueryShuffleSplit
 from echelon.ranking.linear_rank_svm import LinearRankSVM
@@ -166,8 +165,8 @@ def test_classifiers_of_several_classes_rank_by_expected_rank(data):
 @pytest.mark.parametrize("name", ranking_scorer_names())
 def test_every_name_gives_a_scorer(name, data):
     X, y, qid, weights = data
-    scorer = ranking_scorers()[name]
-    assert repr(scorer) == repr(get_ranking_scorer(name))
+    scorer = get_ranking_scorer(name)
+    assert repr(scorer) == repr(metrics.get_scorer(name))
     model = LinearRegression().fit(X, y)
     value = scorer(model, X, y, qid=qid, sample_weight=weights)
     assert 0.0 < value <= 1.0

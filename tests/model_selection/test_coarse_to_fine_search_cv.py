@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from support.data import ordinal_data
 
 from echelon import SVOR
+from echelon.metrics import get_scorer
 from echelon.model_selection import CoarseToFineSearchCV
 
 X = np.zeros((10, 1))
@@ -271,13 +272,14 @@ def test_sharing_behind_a_scaler_on_a_data_frame():
 
 
 def test_sharing_with_several_metrics_and_named_rates():
-    scoring = ["neg_mean_absolute_rank_error", "accuracy"]
+    name = "neg_mean_absolute_rank_error"
+    scoring = {name: get_scorer(name), "accuracy": "accuracy"}
     grid = {"C": [0.1, 10.0], "gamma": ["scale", "auto"]}
     shared, separate = both_ways(
         lambda machine: machine, grid, scoring=scoring, refit="accuracy", cv=4
     )
     assert_same_search(shared, separate, atol=0.05)
-    assert list(shared.scorer_) == scoring
+    assert list(shared.scorer_) == list(scoring)
 
 
 def test_sharing_with_a_function_that_gives_several_scores():

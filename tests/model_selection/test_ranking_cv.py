@@ -11,12 +11,13 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, RepeatedKFo
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from echelon.metrics.ranking import misranking_loss, ndcg_score, stated_misranking_loss
-from echelon.metrics.ranking.scorers import (
-    get_ranking_scorer,
-    make_ranking_scorer,
+from echelon.metrics.ranking import (
+    misranking_loss,
+    ndcg_score,
     pairwise_accuracy,
+    stated_misranking_loss,
 )
+from echelon.metrics.scorers import get_ranking_scorer, make_ranking_scorer
 from echelon.model_selection.query_splits import PairKFold, QueryKFold
 from echelon.model_selection.ranking import cross_validate_ranker
 from echelon.pairs import PairSet

@@ -14,7 +14,7 @@ from support.rank_boost import listed, slow_rounds
 from echelon.base.rounds import Patience
 from echelon.base.validation import RankingData
 from echelon.metrics.ranking import misranking_loss, ndcg_score
-from echelon.metrics.ranking.scorers import make_ranking_scorer
+from echelon.metrics.scorers import make_ranking_scorer
 from echelon.pairs.pair_set import PairSet
 from echelon.ranking.rank_boost import RankBoost
 from echelon.ranking.rounds import HeldOutPairs

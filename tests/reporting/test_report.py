@@ -27,8 +27,8 @@ def test_the_leaderboard_tells_folds_settings_and_models_close_to_the_best(page)
     part = page.html.split('id="leaderboard"')[1].split("</section>")[0]
     rows = [row.split("</tr>")[0] for row in part.split("<tbody>")[1].split("<tr>")[1:]]
     assert [">delta" in rows[0], ">alpha" in rows[1]] == [True, True]
-    assert ">best<" in rows[0] and ">not told apart<" in rows[1]
-    assert "not told apart" not in rows[3]
+    assert ">best<" in rows[0] and ">not significantly different<" in rows[1]
+    assert "not significantly different" not in rows[3]
     assert "7 of 10" in rows[2]
     assert "C = 0.1" in rows[1]
     text = Reader(part[part.index("<p") :]).text
@@ -220,7 +220,7 @@ def test_a_note_on_several_models_is_told_once():
 def test_one_fold_tells_nothing_apart():
     rows = [LeaderboardRow(name, {"mae": [mae]}, 0.1) for name, mae in (("a", 0.1), ("b", 0.9))]
     text = text_of(report(Leaderboard.of(rows, sizes=(8, 2), planned=5)), "summary")
-    assert "too few folds to tell the other models apart" in text
+    assert "too few folds to compare the other models with it" in text
 
 
 def test_names_of_models_with_dollars_are_no_formulas(page):

@@ -52,7 +52,7 @@ def test_a_contest_tells_better_from_worse(contest):
     finding = contest.finding()
     assert "against peer: better is better (+0.1" in finding
     assert "worse is worse (-0.0" in finding
-    assert "same is not told apart" in finding
+    assert "same is not significantly different" in finding
     turned = dataclasses.replace(contest, measures=(Measure("gain", greater_is_better=False),))
     assert "better is worse" in turned.finding()
 

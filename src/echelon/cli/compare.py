@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _WRITERS = {".csv": "to_csv", ".json": "to_json", ".md": "to_markdown"}
 _PICTURES = (".svg", ".png", ".pdf")
-_WORDS = {"mae": "MAE", "cost": "cost"}
 
 
 @dataclass(frozen=True)
@@ -213,14 +212,17 @@ def _run(contest: Contest, seconds: float, jobs: int) -> Leaderboard:
 def _print(board: Leaderboard, folds: int, repeats: int) -> None:
     if not board.rows:
         return
+    from echelon.metrics.measures import MEASURES
+
     typer.echo(
         f"Cross-validated ({folds} folds × {repeats}), mean±standard error over folds; best "
-        f"{_WORDS[board.measure]} first."
+        f"{MEASURES[board.measure].short} first."
     )
     typer.echo(str(board))
     if board.undistinguished:
         typer.echo(
-            "≈ is not told apart from the best at the 5 % level (corrected resampled t-test, Holm)."
+            "≈ is not significantly different from the best at the 5 % level (corrected resampled "
+            "t-test, Holm)."
         )
     if board.untested:
         typer.echo("? has too few folds in common with the best to be compared with it.")

@@ -59,6 +59,8 @@ class _PlainLines:
         self._step = 0
 
     def __call__(self, progress: ContestProgress) -> None:
+        from echelon.metrics.measures import MEASURES
+
         latest, board = progress.latest, progress.board
         step = _STEPS * progress.done // max(progress.total, 1)
         if latest is None:
@@ -70,7 +72,7 @@ class _PlainLines:
         elif latest.model not in self._seen:
             self._seen.add(latest.model)
             figure = latest.figures[board.measure]
-            heading = {"mae": "MAE"}.get(board.measure, board.measure)
+            heading = MEASURES[board.measure].short
             typer.echo(f"  {latest.model}: {heading} {figure:.3f} on its first fold", err=True)
         if step > self._step:
             self._step = step

@@ -1,9 +1,8 @@
-"""How good a saved ranker is on labelled rows: pairs in order and NDCG@10, drawn over queries."""
+"""How good a saved ranker is on labelled rows: pairwise accuracy and NDCG@10, over queries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,6 +13,7 @@ from .table_view import show_notes
 if TYPE_CHECKING:
     import numpy as np
 
+    from echelon.metrics.measures import Measure
     from echelon.trained import TrainedModel
 
     from .ranking_tables import RankingTable
@@ -33,10 +33,10 @@ def evaluate_ranking(
     table = read_judged_table(data, trained, target, **reading)
     scores = trained.estimator.predict(table.X)
     found = {}
-    for name, measure in _measures(table).items():
-        value = measure(table.y, scores, qid=table.queries)
+    for measure in _measures(table):
+        value = measure.function(table.y, scores, qid=table.queries, **measure.options)
         low, high = _interval(measure, table, scores, confidence, seed)
-        found[name] = {"value": float(value), "low": low, "high": high}
+        found[measure.key] = {"value": float(value), "low": low, "high": high}
     typer.echo(f"{trained.name} on {table.about()}")
     typer.echo("\n".join(_lines(found, confidence)))
     show_notes(*table.notes)
@@ -101,20 +101,16 @@ def _known_relevance(labels: Any, levels: Sequence[str] | None, name: str) -> np
     return values
 
 
-def _measures(table: RankingTable) -> dict[str, Callable[..., Any]]:
-    """By name; gains of negative labels are not defined."""
-    from echelon.metrics import ndcg_score, pairwise_accuracy
+def _measures(table: RankingTable) -> list[Measure]:
+    """What can be measured; gains of negative labels are not defined."""
+    from echelon.metrics.measures import known_measures
 
-    measures: dict[str, Callable[..., Any]] = {
-        "pairwise_accuracy": lambda *given, **more: float(pairwise_accuracy(*given, **more))
-    }
-    if table.y is not None and table.y.min() >= 0.0:
-        measures["ndcg@10"] = partial(ndcg_score, k=10)
-    return measures
+    with_gains = table.y is not None and table.y.min() >= 0.0
+    return known_measures(["pairwise_accuracy", *(["ndcg@10"] if with_gains else [])])
 
 
 def _interval(
-    measure: Callable[..., Any],
+    measure: Measure,
     table: RankingTable,
     scores: np.ndarray,
     confidence: float,
@@ -131,7 +127,8 @@ def _interval(
     values = []
     for counts in rng.multinomial(len(names), even, size=DRAWS):
         weights = dict(zip(names, counts.astype(np.float64), strict=True))
-        values.append(float(measure(table.y, scores, qid=table.queries, query_weight=weights)))
+        options = {"qid": table.queries, "query_weight": weights, **measure.options}
+        values.append(float(measure.function(table.y, scores, **options)))
     tail = (1.0 - confidence) / 2.0
     low, high = np.nanquantile(values, [tail, 1.0 - tail])
     return float(low), float(high)
@@ -139,11 +136,11 @@ def _interval(
 
 def _lines(found: dict[str, dict[str, Any]], confidence: float) -> list[str]:
     from echelon._utils.text import aligned
-    from echelon.metrics.measures import MEASURE_NAMES
+    from echelon.metrics.measures import find_measure
 
     rows = [["", "value", f"{confidence:.0%} interval"]]
     for name, figure in found.items():
         low, high = figure["low"], figure["high"]
         interval = "–" if low is None else f"{low:.4f} to {high:.4f}"
-        rows.append([MEASURE_NAMES[name], f"{figure['value']:.4f}", interval])
+        rows.append([find_measure(name).heading, f"{figure['value']:.4f}", interval])
     return aligned(rows)

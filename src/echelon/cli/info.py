@@ -75,13 +75,13 @@ def figures_heading(model: TrainedModel) -> str:
 def figures(metrics: dict[str, float]) -> list[str]:
     """Cross-validated figures as lines."""
     from echelon._utils.text import aligned
-    from echelon.metrics.measures import MEASURE_NAMES
+    from echelon.metrics.measures import known_measures
 
     rows = []
-    for name, heading in MEASURE_NAMES.items():
-        if name in metrics:
-            spread = metrics.get(f"{name}_se")
-            rows.append([heading, f"{metrics[name]:.3f}", f"± {spread:.3f}" if spread else ""])
+    for measure in known_measures(metrics):
+        spread = metrics.get(f"{measure.key}_se")
+        error = f"± {spread:.3f}" if spread else ""
+        rows.append([measure.heading, f"{metrics[measure.key]:.3f}", error])
     return aligned(rows) if rows else []
 
 

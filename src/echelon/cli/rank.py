@@ -208,6 +208,7 @@ def _cross_validate(
     pipeline: Any, table: RankingTable, folds: int, jobs: int, say: Speaker
 ) -> dict[str, float]:
     """Pair accuracy, and NDCG@10 of labels, on queries, rows or pairs that were held out."""
+    from echelon.metrics.measures import known_measures
     from echelon.model_selection import cross_validate_ranker
 
     units, what = table.units()
@@ -228,11 +229,10 @@ def _cross_validate(
         )
     metrics: dict[str, float] = {}
     say(f"Cross-validated over {folds} folds of {what}:")
-    for key, heading in (("pairwise_accuracy", "pairs in order"), ("ndcg@10", "NDCG@10")):
-        if key in found.scores:
-            summary = found.summary(key)
-            metrics |= {key: summary.mean, f"{key}_se": summary.se}
-            say(f"  {heading}: {summary.mean:.4f} ± {summary.se:.4f}")
+    for measure in known_measures(found.scores):
+        summary = found.summary(measure.key)
+        metrics |= {measure.key: summary.mean, f"{measure.key}_se": summary.se}
+        say(f"  {measure.heading}: {summary.mean:.4f} ± {summary.se:.4f}")
     return metrics
 
 

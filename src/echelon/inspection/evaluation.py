@@ -12,7 +12,8 @@ from .._utils.text import aligned
 from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
 from ..metrics._labels import LabelPairs
 from ..metrics.agreement import kappa_of
-from ..metrics.measures import MEASURE_NAMES
+from ..metrics.intervals import row_coverage, row_widths
+from ..metrics.measures import MEASURES, known_measures
 from ..metrics.probability import row_log_losses, row_ranked_probability_scores
 from ..metrics.report import OrdinalReport, ordinal_report
 from ..ordinal.arrays import require_count
@@ -57,7 +58,8 @@ class Evaluation:
         Of the intervals of the figures.
     figures : dict from str to Figure
         ``mae``, ``zero_one``, ``within_one``, ``qwk``; with probabilities ``rps`` and
-        ``log_loss``; with intervals ``coverage`` and ``width``; with a cost ``cost``.
+        ``log_loss``; with intervals
+        ``interval_coverage`` and ``interval_width``; with a cost ``cost``.
     confusion : ndarray of shape (K, K)
         Rows by true (down) and predicted label (across).
     by_class : OrdinalReport
@@ -242,14 +244,14 @@ def evaluate_predictions(
     ends = np.quantile(drawn, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
     names = [*by_row, "qwk"]
     figures = {
-        name: Figure(name, MEASURE_NAMES[name], *map(float, (values[j], *ends[:, j])))
+        name: Figure(name, MEASURES[name].heading, *map(float, (values[j], *ends[:, j])))
         for j, name in enumerate(names)
     }
     return Evaluation(
         rows=n,
         classes=labels,
         confidence=confidence,
-        figures={name: figures[name] for name in MEASURE_NAMES if name in figures},
+        figures={m.key: figures[m.key] for m in known_measures(figures)},
         confusion=np.bincount(cells, minlength=K * K).reshape(K, K),
         by_class=ordinal_report(labels[truth], labels[codes], classes=labels),
     )
@@ -277,8 +279,8 @@ def _row_measures(
         measures["log_loss"] = row_log_losses(truth, probabilities)
     if intervals is not None:
         low, high = intervals
-        measures["interval_coverage"] = (low <= truth) & (truth <= high)
-        measures["interval_width"] = high - low + 1
+        measures["interval_coverage"] = row_coverage(truth, low, high)
+        measures["interval_width"] = row_widths(low, high)
     return {name: np.asarray(values, dtype=np.float64) for name, values in measures.items()}
 
 

@@ -3,13 +3,12 @@
 Every metric of labels takes labels of any ordered type and two keyword arguments: ``classes``, the
 labels from lowest to highest, and ``sample_weight``, in which an integer weight equals repeated
 rows. Metrics of rankings take scores and queries, see `echelon.metrics.ranking`; bounds on the
-error of rankers are in `echelon.metrics.bounds`. Importing this package makes the scorers' names
-known to scikit-learn.
+error of rankers are in `echelon.metrics.bounds`. What each measure is called and needs stands in
+`echelon.metrics.measures`.
 """
 
 from . import bounds as bounds
 from . import ranking as _ranking
-from . import scorers as _scorers
 from .agreement import linear_weighted_kappa, quadratic_weighted_kappa, weighted_kappa
 from .association import concordance_index, kendall_tau_b, spearman_correlation
 from .comparison import Summary, corrected_resampled_t_test
@@ -23,7 +22,6 @@ from .error import (
 )
 from .probability import ordinal_log_loss, ranked_probability_score
 from .ranking import *  # noqa: F403 - listed there
-from .ranking.scorers import ranking_scorers as _ranking_scorers
 from .ranks import (
     FriedmanResult,
     NemenyiResult,
@@ -32,7 +30,6 @@ from .ranks import (
     nemenyi_critical_difference,
     nemenyi_test,
 )
-from .registry import register as _register
 from .report import OrdinalReport, ordinal_report
 from .scorers import OrdinalScorer, cost_scorer, get_scorer, scorer_names
 
@@ -67,5 +64,3 @@ __all__ = [
     "zero_one_error",
     *_ranking.__all__,
 ]
-
-_register({**_scorers._SCORERS, **_ranking_scorers()})

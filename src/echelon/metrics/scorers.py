@@ -1,35 +1,51 @@
-"""Scorers for model selection: metrics that know the scale of the estimator they score."""
+"""Scorers for model selection: measures that know the scale, or the queries, of what they score.
+
+A scorer is a function of the table of measures with a direction: greater is better. scikit-learn's
+tools take it as ``scoring=get_scorer("…")``.
+"""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from typing import Any
+from inspect import signature
+from typing import Any, Self
 
-import numpy as np
 import numpy.typing as npt
 from sklearn.metrics._scorer import _BaseScorer
 
-from .._utils.types import LabelsLike, Matrix, Vector
-from ..ordinal.labels import OrdinalScale
-from ._labels import plain_labels, stated_order
-from .agreement import linear_weighted_kappa, quadratic_weighted_kappa
-from .association import concordance_index, kendall_tau_b, spearman_correlation
-from .error import (
-    macro_mean_absolute_error,
-    maximum_mean_absolute_error,
-    mean_absolute_rank_error,
-    mean_cost,
-    within_one_accuracy,
-    zero_one_error,
-)
-from .probability import ordinal_log_loss, ranked_probability_score
-from .ranking.scorers import RankingScorer, get_ranking_scorer, is_ranking_scorer_name
+from .._utils.choices import require_choice
+from .._utils.types import KeysLike, LabelsLike, VectorLike
+from ._responses import MethodCaller, Response, ranking_scores, scale_of, single_call
+from .measures import MEASURES, Measure, find_measure
+from .ranking.compare import per_query
+from .ranking.summary import QueryScores
 
-_LATENT = ("predict_latent", "decision_function", "predict")
+#: Where the response that a measure needs comes from.
+_METHODS: dict[str, str | tuple[str, ...]] = {
+    "labels": "predict",
+    "probabilities": "predict_proba",
+    "scores": ("predict_latent", "decision_function", "predict"),
+}
+#: Measures by the name of their scorer; a cost has none, because it must be stated.
+_ORDINAL: dict[str, Measure] = {
+    measure.scorer: measure
+    for measure in MEASURES.values()
+    if measure.needs in _METHODS and measure.key != "cost"
+}
+_PLACES = (1, 3, 5, 10)
 
 
-class OrdinalScorer(_BaseScorer):
+class _MetricScorer(_BaseScorer):
+    """A metric with a sign and its options."""
+
+    def __repr__(self) -> str:
+        sign = "" if self._sign > 0 else "-"
+        name = getattr(self._score_func, "__name__", repr(self._score_func))
+        options = "".join(f", {key}={value!r}" for key, value in self._kwargs.items())
+        return f"{type(self).__name__}({sign}{name}{options})"
+
+
+class OrdinalScorer(_MetricScorer):
     """A metric as ``scorer(estimator, X, y, sample_weight=None)``; greater is better.
 
     The scale is `classes` if given. Otherwise it is the estimator's ``classes_`` (a pipeline or
@@ -67,18 +83,13 @@ class OrdinalScorer(_BaseScorer):
         super().__init__(metric, sign, options, response_method)
         self._classes = classes
 
-    def __repr__(self) -> str:
-        sign = "" if self._sign > 0 else "-"
-        options = "".join(f", {name}={value!r}" for name, value in self._kwargs.items())
-        return f"OrdinalScorer({sign}{self._score_func.__name__}{options})"
-
     def _score(
-        self, method_caller: Callable[..., Any], estimator: Any, X: Any, y_true: Any, **kwargs: Any
+        self, method_caller: MethodCaller, estimator: Any, X: Any, y_true: Any, **kwargs: Any
     ) -> float:
         classes = self._classes
         if classes is None:
-            classes = _scale_of(estimator, y_true)
-        response = _Response(method_caller, estimator, X, classes)
+            classes = scale_of(estimator, y_true)
+        response = Response(method_caller, estimator, X, classes)
         if self._response_method == "predict":
             values = response.call("predict")
         elif self._response_method == "predict_proba":
@@ -86,100 +97,108 @@ class OrdinalScorer(_BaseScorer):
         else:
             values = response.scores(self._response_method)
         metric = self._score_func(y_true, values, classes=classes, **self._kwargs, **kwargs)
-        return self._sign * metric
+        return float(self._sign * metric)
 
 
-class _Response:
-    """What an estimator says about X, put on the scale of the scorer.
+class RankingScorer(_MetricScorer):
+    """A metric as ``scorer(estimator, X, y, qid=None, sample_weight=None)``; greater is better.
 
-    ``method_caller`` is how scikit-learn shares one prediction among several scorers.
+    With scikit-learn's metadata routing on, ``cross_validate`` and searches hand it the ``qid`` of
+    the rows it scores without being asked; weights must be asked for by
+    ``set_score_request(sample_weight=True)``. With routing off they never pass queries to a
+    scorer, and the rows of a fold are scored as one query: use
+    `echelon.model_selection.cross_validate_ranker` there. Before scikit-learn 1.8 name a scorer for
+    pipelines and searches: the default, their own ``score``, is not handed any queries.
+
+    The score of a row is ``predict``. Of a classifier it is ``predict_latent``, or
+    ``decision_function`` (the sum of its margins where there are several), or the expected rank by
+    ``predict_proba``.
+
+    Use `make_ranking_scorer` to make one.
+
+    Parameters
+    ----------
+    metric : callable
+        Called as ``metric(y, scores, qid=..., ...)``.
+    sign : {1, -1}
+        −1 for losses, which are negated.
+    options : dict
+        Further keyword arguments of the metric.
     """
 
-    def __init__(
-        self, method_caller: Callable[..., Any], estimator: Any, X: Any, classes: Any
-    ) -> None:
-        self.method_caller = method_caller
-        self.estimator = estimator
-        self.X = X
-        self.known = getattr(estimator, "classes_", None)
-        self.classes = self.known if classes is None else classes
+    __metadata_request__score = {"qid": True, "sample_weight": None}  # noqa: RUF012 - class level
 
-    def call(self, method: str) -> Any:
-        return self.method_caller(self.estimator, method, self.X, pos_label=None)
+    def __init__(self, metric: Callable[..., float], sign: int, options: dict[str, Any]) -> None:
+        super().__init__(metric, sign, options, "predict")
 
-    def probabilities(self) -> Matrix:
-        """Class probabilities with a column for every class of the scale."""
-        if self.known is None or len(self.known) <= 2:
-            # For two classes the shared call gives the upper column only, and one minus it would
-            # round a small probability of the lower class to zero.
-            p = np.asarray(self.estimator.predict_proba(self.X))
-        else:
-            p = np.asarray(self.call("predict_proba"))
-        if self.known is None:
-            return p
-        full = np.zeros((len(p), len(self.classes)))
-        full[:, self._scale().encode(self.known, name="classes_")] = p
-        return full
+    def __call__(
+        self, estimator: Any, X: Any, y_true: Any, *, qid: Any = None, sample_weight: Any = None
+    ) -> float:
+        """Score rows by query.
 
-    def scores(self, methods: tuple[str, ...]) -> Vector:
-        """One score per row that grows with the label."""
-        for method in methods:
-            if method == "predict" or not hasattr(self.estimator, method):
-                continue
-            values = np.asarray(self.call(method), dtype=np.float64)
-            if values.ndim == 1:
-                return values
-            # K−1 columns are margins at thresholds, and their sum grows with the label; K columns
-            # are scores of classes without an order, and their sum says nothing.
-            if self.known is not None and values.shape[1] == len(self.known) - 1:
-                return values.sum(axis=1)
-        predicted = self.call("predict")
-        if self.known is None:
-            return predicted
-        return self._scale().encode(predicted, name="predictions").astype(np.float64)
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted.
+        X : array-like of shape (n, d)
+        y_true : array-like of shape (n,)
+            Labels, higher is better.
+        qid : sequence of shape (n,), optional
+            Query of each row.
+        sample_weight : array-like of shape (n,), optional
 
-    def _scale(self) -> OrdinalScale:
-        return OrdinalScale(np.asarray(self.classes))
+        Returns
+        -------
+        score : float
+        """
+        return self._score(single_call, estimator, X, y_true, qid=qid, sample_weight=sample_weight)
+
+    def set_score_request(self, **requests: Any) -> Self:
+        """Set what metadata to ask for; ``qid`` stays asked for unless it is among them."""
+        super().set_score_request(**{"qid": True, **requests})
+        return self
+
+    def of_scores(
+        self,
+        y_true: LabelsLike,
+        scores: npt.ArrayLike,
+        *,
+        qid: KeysLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> float:
+        """Score rows from the scores that an estimator gave them."""
+        options = self._options(qid, sample_weight)
+        return float(self._sign * self._score_func(y_true, scores, **options))
+
+    def by_query(
+        self,
+        y_true: LabelsLike,
+        scores: npt.ArrayLike,
+        *,
+        qid: KeysLike,
+        sample_weight: VectorLike | None = None,
+    ) -> QueryScores:
+        """Scores of single queries; those for which the metric has no value are left out."""
+        options = self._options(qid, sample_weight)
+        found = per_query(self._score_func, y_true, scores, **options)
+        return QueryScores(found.ids, self._sign * found.values, found.weights).defined()
+
+    def _options(self, qid: Any, sample_weight: Any) -> dict[str, Any]:
+        """Keyword arguments of the metric; some, such as the reciprocal rank, know no weights."""
+        options = {"qid": qid, **self._kwargs}
+        if sample_weight is not None and _takes_weights(self._score_func):
+            options["sample_weight"] = sample_weight
+        return options
+
+    def _score(
+        self, method_caller: MethodCaller, estimator: Any, X: Any, y_true: Any, **given: Any
+    ) -> float:
+        return self.of_scores(y_true, ranking_scores(estimator, X, method_caller), **given)
 
 
-def _scale_of(estimator: Any, y_true: Any) -> npt.NDArray[Any] | None:
-    """Labels from lowest to highest as far as the estimator and the labels tell."""
-    known = getattr(estimator, "classes_", None)
-    if known is None:
-        return None
-    known = np.asarray(known)
-    if _merely_sorted(known):
-        stated, labels = stated_order(y_true), plain_labels(y_true)
-        if stated is not None:
-            known = stated
-        elif known.dtype.kind in "biuf" and labels.dtype.kind in "biuf":
-            known = np.union1d(known, labels)
-    # The metrics read a scale of one class from the labels themselves.
-    return known if len(known) > 1 else None
-
-
-def _merely_sorted(classes: npt.NDArray[Any]) -> bool:
-    labels = classes.tolist()
-    try:
-        return labels == sorted(labels)
-    except TypeError:
-        return False
-
-
-_SCORERS = {
-    "neg_mean_absolute_rank_error": OrdinalScorer(mean_absolute_rank_error, -1),
-    "neg_zero_one_error": OrdinalScorer(zero_one_error, -1),
-    "neg_macro_mean_absolute_error": OrdinalScorer(macro_mean_absolute_error, -1),
-    "neg_maximum_mean_absolute_error": OrdinalScorer(maximum_mean_absolute_error, -1),
-    "within_one_accuracy": OrdinalScorer(within_one_accuracy, 1),
-    "quadratic_weighted_kappa": OrdinalScorer(quadratic_weighted_kappa, 1),
-    "linear_weighted_kappa": OrdinalScorer(linear_weighted_kappa, 1),
-    "kendall_tau_b": OrdinalScorer(kendall_tau_b, 1),
-    "spearman_correlation": OrdinalScorer(spearman_correlation, 1),
-    "concordance_index": OrdinalScorer(concordance_index, 1, _LATENT),
-    "neg_ranked_probability_score": OrdinalScorer(ranked_probability_score, -1, "predict_proba"),
-    "neg_ordinal_log_loss": OrdinalScorer(ordinal_log_loss, -1, "predict_proba"),
-}
+def _takes_weights(metric: Callable[..., float]) -> bool:
+    parameters = signature(metric).parameters.values()
+    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def scorer_names() -> list[str]:
@@ -190,14 +209,25 @@ def scorer_names() -> list[str]:
     >>> scorer_names()[:3]
     ['concordance_index', 'kendall_tau_b', 'linear_weighted_kappa']
     """
-    return sorted(_SCORERS)
+    return sorted(_ORDINAL)
+
+
+def ranking_scorer_names() -> list[str]:
+    """Names of ranking scorers, with some numbers of places, sorted.
+
+    Examples
+    --------
+    >>> [name for name in ranking_scorer_names() if "@" not in name][-2:]
+    ['ndcg', 'pairwise_accuracy']
+    """
+    measures = [measure for measure in MEASURES.values() if measure.needs == "queries"]
+    cut = [m for m in measures if m.places == "must" or m.key == "ndcg"]
+    plain = [measure.key for measure in measures if measure.places != "must"]
+    return sorted([*plain, *(measure.at(k).key for measure in cut for k in _PLACES)])
 
 
 def get_scorer(name: str, *, classes: LabelsLike | None = None) -> OrdinalScorer | RankingScorer:
     """Scorer by name, for ``scoring=`` in scikit-learn.
-
-    After ``import echelon.metrics`` scikit-learn knows the names too, so that a plain string does
-    for ``scoring=``. In worker processes that have not imported the package, pass the scorer.
 
     Parameters
     ----------
@@ -220,13 +250,41 @@ def get_scorer(name: str, *, classes: LabelsLike | None = None) -> OrdinalScorer
     >>> scorer(model, [[0], [3]], ["ace", "ace"])
     -1.0
     """
-    if is_ranking_scorer_name(name):
+    base = MEASURES.get(name.partition("@")[0])
+    if base is not None and base.needs == "queries":
         return get_ranking_scorer(name)
-    if name not in _SCORERS:
-        raise ValueError(f"name must be one of {', '.join(scorer_names())}; found {name!r}.")
-    scorer = copy.deepcopy(_SCORERS[name])
-    scorer._classes = classes
-    return scorer
+    require_choice("name", name, scorer_names())
+    measure = _ORDINAL[name]
+    return OrdinalScorer(measure.function, measure.sign, _METHODS[measure.needs], classes)
+
+
+def get_ranking_scorer(name: str) -> RankingScorer:
+    """Ranking scorer by name, for ``scoring=`` in scikit-learn.
+
+    Parameters
+    ----------
+    name : str
+        One of `ranking_scorer_names`, or such a name with any other number of places after ``@``.
+
+    Returns
+    -------
+    scorer : RankingScorer
+
+    Examples
+    --------
+    >>> get_ranking_scorer("ndcg@7")
+    RankingScorer(ndcg_score, k=7)
+    """
+    try:
+        measure = find_measure(name)
+    except ValueError:
+        measure = None
+    if measure is None or measure.needs != "queries":
+        raise ValueError(
+            f"name must be one of {', '.join(ranking_scorer_names())}, or have another number "
+            f"of places after @; found {name!r}."
+        )
+    return RankingScorer(measure.function, measure.sign, dict(measure.options))
 
 
 def cost_scorer(cost: str | npt.ArrayLike, *, classes: LabelsLike | None = None) -> OrdinalScorer:
@@ -250,4 +308,63 @@ def cost_scorer(cost: str | npt.ArrayLike, *, classes: LabelsLike | None = None)
     >>> cost_scorer([[0, 5], [1, 0]])(model, [[0], [0]], [1, 2])
     -2.5
     """
-    return OrdinalScorer(mean_cost, -1, classes=classes, cost=cost)
+    return OrdinalScorer(MEASURES["cost"].function, -1, classes=classes, cost=cost)
+
+
+def make_ranking_scorer(
+    metric: Callable[..., float], *, greater_is_better: bool | None = None, **options: Any
+) -> RankingScorer:
+    """Scorer from a ranking metric, for ``scoring=`` in scikit-learn.
+
+    Parameters
+    ----------
+    metric : callable
+        ``metric(y_true, y_score, *, qid=None, ...)`` to a number. Weights of rows reach it if it
+        takes ``sample_weight``.
+    greater_is_better : bool, optional
+        Whether the metric grows with quality; a loss is negated. The losses of this package are
+        known as such; others are taken to grow.
+    **options : dict
+        Further keyword arguments of the metric, such as ``k=5``.
+
+    Returns
+    -------
+    scorer : RankingScorer
+        ``scorer(estimator, X, y, qid=None, sample_weight=None)``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from echelon.metrics.ranking import misranking_loss
+    >>> scorer = make_ranking_scorer(misranking_loss, ties="error")
+    >>> scorer
+    RankingScorer(-misranking_loss, ties='error')
+    >>> X, y, qid = [[0], [1], [2], [9]], [0, 1, 1, 0], ["a", "a", "b", "b"]
+    >>> scorer(LinearRegression().fit(X[:2], y[:2]), X, y, qid=qid)
+    -0.5
+    """
+    reserved = {"qid", "sample_weight"} & set(options)
+    if reserved:
+        raise ValueError(
+            f"{sorted(reserved)[0]} belongs to the rows that are scored, not to the scorer; pass "
+            "it where the scorer is called."
+        )
+    if not callable(metric):
+        raise ValueError(f"metric must be a function of labels and scores; found {metric!r}.")
+    if greater_is_better is None:
+        greater_is_better = getattr(metric, "greater_is_better", True)
+    return RankingScorer(metric, 1 if greater_is_better else -1, options)
+
+
+def as_ranking_scorer(scoring: Any) -> RankingScorer:
+    """Scorer of a name, of a metric of rankings, or as it is."""
+    if isinstance(scoring, RankingScorer):
+        return scoring
+    if isinstance(scoring, str):
+        return get_ranking_scorer(scoring)
+    if callable(scoring) and not isinstance(scoring, _BaseScorer):
+        return make_ranking_scorer(scoring)
+    raise ValueError(
+        "scoring must be the name of a ranking scorer, a metric of rankings or a scorer made by "
+        f"make_ranking_scorer; found {scoring!r}."
+    )

@@ -18,7 +18,7 @@ from .._utils.warnings import warn_caller
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
-from .leaderboard import MEASURES, Leaderboard, LeaderboardRow
+from .leaderboard import SHOWN, Leaderboard, LeaderboardRow
 from .roster import Candidate
 from .roster import candidates as all_candidates
 from .schedule import Schedule
@@ -172,7 +172,7 @@ class Contest:
         )
 
     def _row(self, model: str, outcomes: list[Outcome]) -> LeaderboardRow:
-        measures = [*MEASURES, *([] if self.arena.cost is None else ["cost"])]
+        measures = [*SHOWN, *([] if self.arena.cost is None else ["cost"])]
         folds = {measure: np.full(len(self.arena.splits), math.nan) for measure in measures}
         outcomes = sorted(outcomes, key=lambda outcome: outcome.fold)
         for outcome in outcomes:

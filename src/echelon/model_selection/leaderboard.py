@@ -18,18 +18,11 @@ import numpy.typing as npt
 from .._utils.text import aligned
 from ..metrics import NemenyiResult, nemenyi_test
 from ..metrics.comparison import Summary, corrected_resampled_t_test
+from ..metrics.measures import MEASURES
 
-#: Measures of every leaderboard and their scorers; "cost" is there too if the user has a cost.
-MEASURES = {
-    "mae": "neg_mean_absolute_rank_error",
-    "zero_one": "neg_zero_one_error",
-    "qwk": "quadratic_weighted_kappa",
-    "rps": "neg_ranked_probability_score",
-}
-_HEADINGS = {"cost": "cost", "mae": "MAE", "zero_one": "zero-one", "qwk": "QWK", "rps": "RPS"}
-#: Measures of which more is better.
-_GAINS = frozenset({"qwk"})
-#: In front of models that are not told apart from the best.
+#: Measures of every leaderboard; "cost" is there too if the user has a cost.
+SHOWN = ("mae", "zero_one", "qwk", "rps")
+#: In front of models that are not significantly different from the best.
 MARK = "≈"
 #: In front of models with too few folds for a test.
 UNTESTED = "?"
@@ -120,7 +113,7 @@ class Leaderboard:
         """Sort rows into a leaderboard."""
         rows = list(rows)
         usual = _usual_folds(rows)
-        sign = -1.0 if measure in _GAINS else 1.0
+        sign = -MEASURES[measure].sign
 
         def place(row: LeaderboardRow) -> tuple[bool, float]:
             return 2 * row.n_folds < usual, sign * row.mean(measure)
@@ -148,7 +141,7 @@ class Leaderboard:
         """Measures that at least one model has; the one that ranks comes first."""
         found = [
             measure
-            for measure in _HEADINGS
+            for measure in ("cost", *SHOWN)
             if any(measure in r.folds and math.isfinite(r.mean(measure)) for r in self.rows)
         ]
         return tuple(sorted(found, key=lambda measure: measure != self.measure))
@@ -174,7 +167,7 @@ class Leaderboard:
 
     @cached_property
     def undistinguished(self) -> tuple[str, ...]:
-        """Models that the tests do not tell apart from the best, in the order of the rows.
+        """Models that are not significantly different from the best, in the order of the rows.
 
         Holm's procedure keeps the chance of any wrong "worse than the best" at 5 % over all
         models. Models with too few folds for a test are `untested`.
@@ -221,12 +214,12 @@ class Leaderboard:
                 "A critical difference needs at least two models with two folds in common; found "
                 f"{len(names)} models and {len(table)} common folds."
             )
-        lower = self.measure not in _GAINS
+        lower = not MEASURES[self.measure].greater_is_better
         return nemenyi_test(table, names=names, alpha=alpha, lower_is_better=lower)
 
     def records(self) -> list[dict[str, Any]]:
         """A flat dictionary per model: means, standard errors, seconds, folds, settings."""
-        measures = [*(["cost"] if "cost" in self.measures else []), *MEASURES]
+        measures = [*(["cost"] if "cost" in self.measures else []), *SHOWN]
         return [
             {
                 "model": row.model,
@@ -250,7 +243,7 @@ class Leaderboard:
     def lines(self) -> list[list[str]]:
         """Heading and rows as text cells."""
         with_folds = any(row.n_folds < self.planned for row in self.rows)
-        head = [" model", *(_HEADINGS[measure] for measure in self.measures), "fit s"]
+        head = [" model", *(MEASURES[measure].short for measure in self.measures), "fit s"]
         return [
             [*head, "folds"] if with_folds else head,
             *(self._cells(row, with_folds) for row in self.rows),

@@ -17,8 +17,8 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import has_fit_parameter
 
 from .._utils.types import Index, Vector
-from ..metrics.ranking.scorers import RankingScorer, ranking_scores
 from ..metrics.ranking.summary import QueryScores
+from ..metrics.scorers import RankingScorer, ranking_scores
 from ..ordinal.arrays import check_weights
 from ..pairs import PairSet
 from ..pairs.queries import query_codes

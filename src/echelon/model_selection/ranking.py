@@ -26,8 +26,8 @@ from ..base.folds import deal_folds
 from ..metrics.comparison import Summary
 from ..metrics.ranking.misranking import stated_misranking_loss
 from ..metrics.ranking.queries import read_label_column
-from ..metrics.ranking.scorers import RankingScorer, as_ranking_scorer
 from ..metrics.ranking.summary import QueryScores
+from ..metrics.scorers import RankingScorer, as_ranking_scorer
 from ..ordinal.arrays import require_count
 from .query_splits import PairKFold, QueryKFold
 from .ranker_folds import FoldResult, RankingProblem, read_problem, run_fold

@@ -16,7 +16,8 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 
 from ..metrics import cost_scorer, get_scorer
-from .leaderboard import MEASURES
+from ..metrics.measures import MEASURES
+from .leaderboard import SHOWN
 from .schedule import Unit
 from .tuning import best_settings
 
@@ -151,16 +152,14 @@ def _search(
 
 def _figures(arena: Arena, model: Any, X: Any, y: Any) -> dict[str, float]:
     scorers = {
-        measure: get_scorer(name, classes=arena.classes)
-        for measure, name in MEASURES.items()
-        if measure != "rps" or hasattr(model, "predict_proba")
+        key: get_scorer(MEASURES[key].scorer, classes=arena.classes)
+        for key in SHOWN
+        if MEASURES[key].needs != "probabilities" or hasattr(model, "predict_proba")
     }
     if arena.cost is not None:
         scorers["cost"] = cost_scorer(arena.cost, classes=arena.classes)
     found = check_scoring(model, scoring=scorers)(model, X, y)
-    return {
-        measure: float(value if measure == "qwk" else -value) for measure, value in found.items()
-    }
+    return {key: float(MEASURES[key].sign * value) for key, value in found.items()}
 
 
 @contextmanager

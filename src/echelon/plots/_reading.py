@@ -22,7 +22,7 @@ from ..base.reading import (
     opened,
     output_names,
 )
-from ..metrics.ranking.scorers import ranking_scores
+from ..metrics.scorers import ranking_scores
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..metrics import Summary
-from ..metrics.measures import MEASURE_NAMES
+from ..metrics.measures import known_measures
 from . import _style as style
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class LeaderboardDisplay:
     """A mark per model at the mean over folds, with a standard error to both sides.
 
-    The best model and those not told apart from it have full marks, the others empty ones.
+    The best model and those not significantly different from it have full marks, the others empty
+    ones.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class LeaderboardDisplay:
     summaries : dict from str to Summary
         Mean and spread of each model over the folds that were run.
     leaders : list of str
-        The best model and those not told apart from it.
+        The best model and those not significantly different from it.
     ax_, figure_ : matplotlib axes and figure
     marks_ : dict from str to matplotlib line
     """
@@ -101,8 +102,9 @@ class LeaderboardDisplay:
                 markerfacecolor=color if led else style.PAPER,
             )[0]
         style.name_ticks(ax.yaxis, range(n), list(self.summaries), most=30)
-        measure = MEASURE_NAMES.get(self.measure, self.measure)
+        heading = next((m.heading for m in known_measures([self.measure])), self.measure)
         style.name_axes(
-            ax, f"{measure} ± standard error\n(full marks: not told apart from the best)"
+            ax,
+            f"{heading} ± standard error\n(full marks: not significantly different from the best)",
         )
         return self

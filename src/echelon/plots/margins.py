@@ -10,7 +10,7 @@ import numpy.typing as npt
 from .._utils.types import EstimatorLike, KeysLike, LabelsLike, MatrixLike, Vector, VectorLike
 from ..base.reading import inner_estimator, known_inputs, without_infinity
 from ..metrics._labels import require_length
-from ..metrics.ranking.scorers import ranking_scores
+from ..metrics.scorers import ranking_scores
 from ..ordinal.arrays import check_weights, read_numbers
 from ..ordinal.labels import read_scale
 from ..ordinal.reduction import side_matrix

@@ -13,7 +13,7 @@ from ..base.mixins import RankerMixin
 from ..base.rounds import Patience, check_patience
 from ..base.validation import RankingData, one_column, validate_inputs
 from ..metrics.ranking import pairwise_accuracy
-from ..metrics.ranking.scorers import as_ranking_scorer
+from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.relevance import read_relevance
 from ..pairs.losses import misranked
 from ..pairs.pair_rows import paired_rows

@@ -6,34 +6,27 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
-from .. import metrics
 from ..metrics import Summary
-from ..ordinal.labels import read_scale
+from ..metrics.measures import Need, measure_responses
 from .model import TrainedModel
+
+#: Measures that a trained model keeps, as far as it gives what they need.
+KEPT = ("mae", "zero_one", "qwk", "rps", "interval_coverage", "interval_width")
 
 
 def measure(model: TrainedModel, X: Any, y: Any, cost: Any = None) -> dict[str, float]:
-    """The figures of `MEASURE_NAMES` that a model has on rows with labels."""
+    """Figures that a model has on rows with labels, by the keys of the table of measures."""
     scale = {"classes": model.classes}
-    predicted = model.predict(X)
-    figures = {} if cost is None else {"cost": metrics.mean_cost(y, predicted, cost=cost, **scale)}
-    figures |= {
-        "mae": metrics.mean_absolute_rank_error(y, predicted, **scale),
-        "zero_one": metrics.zero_one_error(y, predicted, **scale),
-        "qwk": metrics.quadratic_weighted_kappa(y, predicted, **scale),
-    }
+    responses: dict[Need, Any] = {"labels": model.predict(X)}
     if model.can("predict_proba"):
-        figures["rps"] = metrics.ranked_probability_score(y, model.predict_proba(X), **scale)
+        responses["probabilities"] = model.predict_proba(X)
     if model.can("predict_interval"):
-        parts = (y, *model.predict_interval(X))
-        truth, low, high = (read_scale(part, model.classes)[1] for part in parts)
-        figures["interval_coverage"] = np.mean((low <= truth) & (truth <= high))
-        figures["interval_width"] = np.mean(high - low + 1)
-    return {name: float(value) for name, value in figures.items()}
+        responses["intervals"] = model.predict_interval(X)
+    by_cost = {} if cost is None else measure_responses(["cost"], y, responses, cost=cost, **scale)
+    return by_cost | measure_responses(KEPT, y, responses, **scale)
 
 
 def cross_validated(

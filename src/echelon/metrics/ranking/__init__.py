@@ -4,6 +4,12 @@ Every metric takes labels, scores and ``qid``, the query of each row, in any ord
 for all queries at once.
 """
 
+from ..scorers import (
+    RankingScorer,
+    get_ranking_scorer,
+    make_ranking_scorer,
+    ranking_scorer_names,
+)
 from .auc import RocCurve, auc_score, multipartite_auc, roc_curve
 from .auc_intervals import (
     AUCComparison,
@@ -22,7 +28,12 @@ from .first_hit import (
     mean_reciprocal_rank,
     reciprocal_rank,
 )
-from .misranking import kendall_tau_by_query, misranking_loss, stated_misranking_loss
+from .misranking import (
+    kendall_tau_by_query,
+    misranking_loss,
+    pairwise_accuracy,
+    stated_misranking_loss,
+)
 from .presets import PRESETS, Conventions
 from .retrieval import (
     average_precision,
@@ -31,13 +42,6 @@ from .retrieval import (
     ndcg_score,
     precision_at,
     recall_at,
-)
-from .scorers import (
-    RankingScorer,
-    get_ranking_scorer,
-    make_ranking_scorer,
-    pairwise_accuracy,
-    ranking_scorer_names,
 )
 from .summary import QueryScores
 

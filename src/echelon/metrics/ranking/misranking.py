@@ -117,6 +117,29 @@ def misranking_loss(
     return PairShares(view, pairs.errors(ties), pairs.total, average, empty)
 
 
+@pair_metric
+def pairwise_accuracy(
+    y_true: Any,
+    y_score: Any,
+    *,
+    qid: Any = None,
+    sample_weight: Any = None,
+    query_weight: Any = None,
+) -> PairShares:
+    """Share of the pairs of one query with different labels in the right order, ties half.
+
+    It is one minus `misranking_loss`, and what the rankers' ``score`` gives.
+
+    Examples
+    --------
+    >>> pairwise_accuracy([2, 1, 0, 1, 0], [0.9, 0.1, 0.5, 0.3, 0.3], qid=[1, 1, 1, 2, 2])
+    0.625
+    """
+    view = pair_rows(y_true, y_score, qid, sample_weight, query_weight)
+    pairs = query_pairs(view)
+    return PairShares(view, pairs.hits("half"), pairs.total)
+
+
 def stated_misranking_loss(
     pairs: npt.ArrayLike,
     y_score: npt.ArrayLike,

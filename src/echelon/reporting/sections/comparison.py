@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ...metrics.measures import MEASURES
 from ..content import (
     Cell,
     Column,
@@ -21,36 +22,28 @@ from ..content import (
 from ..facts import Facts
 from ..figures import draw
 
-#: heading, words in a sentence, what it tells, whether less is better
-MEASURES = {
-    "cost": ("Cost", "mean cost", "mean cost of the predictions", True),
-    "mae": ("MAE, ranks", "mean absolute error", "mean absolute difference of ranks", True),
-    "zero_one": ("Wrong, %", "share of wrong labels", "share of rows with a wrong label", True),
-    "qwk": ("QWK", "quadratic weighted kappa", "1 is perfect agreement, 0 is chance", False),
-    "rps": ("RPS", "ranked probability score", "0 is perfect", True),
-}
-
 
 def verdict(board: Any) -> str:
-    """Which model is best, and whether others are told apart from it, in words."""
+    """Which model is best, and whether others differ significantly from it, in words."""
     best, measure = board.best, board.measure
     found = best.summary(measure)
-    unit = {"mae": " ranks", "zero_one": " %"}.get(measure, "")
+    unit = f" {MEASURES[measure].unit}".rstrip()
     text = (
-        f"{best.model} has the best {MEASURES[measure][1]}, {_with_error(found, measure)}{unit} "
-        f"(mean ± standard error over {count(found.n, 'fold')})"
+        f"{best.model} has the best {MEASURES[measure].heading}, "
+        f"{_with_error(found, measure)}{unit} (mean ± standard error over {count(found.n, 'fold')})"
     )
     if len(board.rows) == 1:
         return text + "."
     others, untested = list(board.undistinguished), board.untested
     if len(untested) == len(board.rows) - 1:
-        return f"{text}; there are too few folds to tell the other models apart from it."
+        return f"{text}; there are too few folds to compare the other models with it."
     rest = f", and {count(len(untested), 'model')} had too few folds to say" if untested else ""
     if not others:
         which = "every other model that could be tested" if untested else "every other model"
-        return f"{text}; {which} is told apart from it at the 5 % level{rest}."
+        return f"{text}; {which} is significantly different from it at the 5 % level{rest}."
     verb = "is" if len(others) == 1 else "are"
-    return f"{text}; {listed(others)} {verb} not told apart from it at the 5 % level{rest}."
+    same = f"{listed(others)} {verb} not significantly different from it"
+    return f"{text}; {same} at the 5 % level{rest}."
 
 
 def compared(board: Any) -> str:
@@ -79,14 +72,15 @@ def leaderboard(facts: Facts) -> Section | None:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     note = (
         "Mean ± standard error over folds; the bar shows the same between the lowest and the "
-        "highest of all models. “Not told apart” marks models that the corrected resampled t-test "
-        "with Holm's correction does not tell apart from the best at the 5 % level."
+        "highest of all models. “Not significantly different” marks models whose difference from "
+        "the best is not significant at the 5 % level by the corrected resampled t-test with "
+        "Holm's correction."
     )
     note = " ".join([note, *(f"{listed(who)}: {what}" for what, who in board.notes.items())])
     table = Table("Models, best first", columns, rows, sortable=True, note=note, style="board")
     lead = (
-        f"{compared(board)}, best {MEASURES[board.measure][1]} first; a click on a heading sorts "
-        "by it."
+        f"{compared(board)}, best {MEASURES[board.measure].heading} first; a click on a heading "
+        "sorts by it."
     )
     parts: list[Any] = [table]
     if board.failures:
@@ -150,9 +144,11 @@ def _limits(board: Any, measure: str) -> tuple[float, float]:
 
 
 def _column(measure: str, order: str) -> Column:
-    title, _, about, less = MEASURES[measure]
-    direction = "ascending" if less else "descending"
-    return Column(title, about=about, sorted=direction if measure == order else "")
+    found = MEASURES[measure]
+    direction = "descending" if found.greater_is_better else "ascending"
+    title = f"{found.short}, {found.unit}" if found.unit else found.short
+    title = title[0].upper() + title[1:]
+    return Column(title, about=found.about, sorted=direction if measure == order else "")
 
 
 def _row(board: Any, place: int, scales: Mapping[str, tuple[float, float]]) -> list[Cell]:
@@ -172,7 +168,7 @@ def _row(board: Any, place: int, scales: Mapping[str, tuple[float, float]]) -> l
 def _marks(board: Any, model: str) -> tuple[str, ...]:
     if model in board.untested:
         return ("too few folds",)
-    return ("not told apart",) if model in board.undistinguished else ()
+    return ("not significantly different",) if model in board.undistinguished else ()
 
 
 def _figure(row: Any, measure: str, low: float, high: float) -> Cell:
@@ -187,7 +183,7 @@ def _figure(row: Any, measure: str, low: float, high: float) -> Cell:
 
 def _with_error(found: Any, measure: str) -> str:
     """Mean ± standard error."""
-    if measure == "zero_one":
+    if MEASURES[measure].unit == "%":
         error = "" if math.isnan(found.se) else f" ± {100 * found.se:.1f}"
         return f"{100 * found.mean:.1f}{error}"
     return number(found.mean) + ("" if math.isnan(found.se) else f" ± {number(found.se)}")

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...metrics.measures import MEASURES, Measure, known_measures
 from ..content import Findings, Section, Text, Tile, Tiles, count, number, percent
 from ..facts import Facts
-from .comparison import MEASURES, compared, verdict
+from .comparison import compared, verdict
 
 
 def summary(facts: Facts) -> Section:
@@ -70,34 +71,32 @@ def _tiles(facts: Facts) -> list[Tile]:
 def _trained_tiles(trained: Any) -> list[Tile]:
     """Figures that a trained model carries, where there are no rows to measure on."""
     found = {} if trained is None else trained.metrics
-    shown = [m for m in MEASURES if np.isfinite(found.get(m, np.nan))]
     return [
-        Tile(
-            percent(found[m], 1) if m == "zero_one" else number(found[m]),
-            "ranks" if m == "mae" else "",
-            MEASURES[m][1].capitalize(),
-            "by cross-validation",
-        )
-        for m in shown
+        _tile(measure, found[measure.key], "by cross-validation")
+        for measure in known_measures(found)
+        if measure.needs != "intervals" and np.isfinite(found[measure.key])
     ]
 
 
 def _board_tiles(board: Any) -> list[Tile]:
     """Figures of the best model, from the leaderboard alone."""
-    units = {"mae": "ranks", "zero_one": ""}
     tiles = []
-    for measure in board.measures:
-        found = board.best.summary(measure)
-        if not np.isfinite(found.mean):
-            continue
-        is_share = measure == "zero_one"
-        value = percent(found.mean, 1) if is_share else number(found.mean)
-        error = "" if np.isnan(found.se) else percent(found.se, 1) if is_share else number(found.se)
-        words = MEASURES[measure][1]
-        tiles.append(
-            Tile(value, units.get(measure, ""), words.capitalize(), error and f"± {error} s.e.")
-        )
+    for measure in (MEASURES[key] for key in board.measures):
+        found = board.best.summary(measure.key)
+        if np.isfinite(found.mean):
+            error = "" if np.isnan(found.se) else f"± {_value(measure, found.se)} s.e."
+            tiles.append(_tile(measure, found.mean, error))
     return tiles
+
+
+def _tile(measure: Measure, value: float, about: str) -> Tile:
+    unit = "" if measure.unit == "%" else measure.unit
+    heading = measure.heading[0].upper() + measure.heading[1:]
+    return Tile(_value(measure, value), unit, heading, about)
+
+
+def _value(measure: Measure, value: float) -> str:
+    return percent(value, 1) if measure.unit == "%" else number(value)
 
 
 def _beside_median(facts: Facts) -> str:
