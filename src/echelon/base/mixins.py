@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
@@ -21,6 +20,7 @@ from ..ordinal.relevance import read_relevance
 from ..ordinal.thresholds import margins
 from ..pairs import PairSet
 from ..pairs.queries import query_codes
+from .estimator import ClassifierMixin
 from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
 from .validation import (
     OrdinalData,

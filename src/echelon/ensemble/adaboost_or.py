@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -26,6 +25,7 @@ from .._utils.types import (
     VectorLike,
 )
 from .._utils.warnings import warn_caller
+from ..base.estimator import BaseEstimator
 from ..base.members import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ..base.mixins import SignedLearnerMixin
 from ..base.rounds import Patience, StagedMixin, take_rows

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from .._utils.types import Codes, Matrix
+from ..base.estimator import BaseEstimator
 from ..base.members import member_ranks, seed
 from ..base.validation import OrdinalData
 from ..ordinal.reduction import reverse_reduce, side_matrix

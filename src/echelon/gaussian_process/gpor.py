@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -23,6 +22,7 @@ from .._utils.types import (
     VectorLike,
 )
 from .._utils.warnings import warn_caller
+from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
 from ..ordinal.arrays import finite_vector, require_count

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.types import Array, LabelsLike, MatrixLike
 from .._utils.warnings import warn_caller
+from ..base.estimator import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from ..base.validation import all_or_nothing, validate_chunk, validate_inputs
 from ..ordinal.arrays import read_numbers, require_count, require_positive
 from ..solvers.gp.low_rank import approximate, estimate_scores

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
 from .._utils.types import ClassWeightLike, CostLike, LabelsLike, Matrix, MatrixLike, VectorLike
 from .._utils.warnings import warn_caller
+from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import (
     OrdinalData,

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length, check_random_state
 
 from .._utils.types import (
@@ -19,6 +18,7 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
+from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import (
     OrdinalData,

@@ -7,7 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
@@ -24,6 +24,7 @@ from .._utils.types import (
     VectorLike,
 )
 from .._utils.warnings import warn_caller
+from ..base.estimator import BaseEstimator
 from ..base.folds import folds, in_order_of_appearance, random_part
 from ..base.members import inherit_input_tags
 from ..base.mixins import OrdinalClassifierMixin

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
@@ -15,6 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._utils.types import CostLike, EstimatorLike, LabelsLike, MatrixLike, VectorLike
+from ..base.estimator import BaseEstimator
 from ..base.members import clone_or, fit_weighted, inherit_input_tags
 from ..base.mixins import OrdinalClassifierMixin, ThresholdModelMixin
 from ..base.validation import (

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
@@ -28,6 +27,7 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
+from ..base.estimator import BaseEstimator
 from ..base.folds import deal_folds
 from ..base.members import clone_or, fit_weighted, inherit_input_tags
 from ..base.mixins import ThresholdModelMixin

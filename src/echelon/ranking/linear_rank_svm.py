@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sklearn.base import BaseEstimator
-
+from ..base.estimator import BaseEstimator
 from ..base.validation import RankingData
 from ..solvers.ranking.pair_newton import solve_linear_pairs
 from .linear_scores import LinearRankerMixin

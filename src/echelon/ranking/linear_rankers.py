@@ -6,12 +6,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils.choices import require_choice
 from .._utils.types import RandomStateLike
 from .._utils.warnings import warn_caller
+from ..base.estimator import BaseEstimator
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count, require_positive
 from ..solvers.ranking.margin_lp import MarginResult, maximise_margin

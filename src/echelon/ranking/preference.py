@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.choices import require_choice
 from .._utils.types import EstimatorLike, KeysLike, MatrixLike, RandomStateLike, Vector
+from ..base.estimator import BaseEstimator
 from ..base.members import clone_or, inherit_input_tags, seed
 from ..base.mixins import RankerMixin
 from ..base.pair_explanations import PairExplanation, explanation, shapley_terms

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.choices import require_choice
 from .._utils.types import EstimatorLike, RandomStateLike, Vector
 from .._utils.warnings import warn_caller
+from ..base.estimator import BaseEstimator
 from ..base.pair_explanations import PairTerm
 from ..base.rounds import Patience, is_reported, print_round
 from ..base.validation import RankingData

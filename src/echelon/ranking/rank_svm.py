@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from .._utils.choices import require_choice
 from .._utils.types import RandomStateLike, Vector
+from ..base.estimator import BaseEstimator
 from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
 from ..base.mixins import RankerMixin
 from ..base.validation import RankingData

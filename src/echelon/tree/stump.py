@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 
 from .._utils.types import (
     ClassWeightLike,
@@ -18,6 +17,7 @@ from .._utils.types import (
     MatrixLike,
     VectorLike,
 )
+from ..base.estimator import BaseEstimator
 from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
 from ..base.validation import (
     OrdinalData,
