@@ -1,4 +1,4 @@
-# Two commands: `make demo` and `make test`. Both set up .venv by themselves.
+# Start with `make demo`; while editing `make check`, before a commit `make test`. All set up .venv by themselves.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,6 +7,13 @@ PIP := $(BIN)/pip --quiet --disable-pip-version-check
 LOCK := requirements/lock.txt
 SOURCES := $(shell find src -type f -not -name '*.pyc' -not -path '*/__pycache__/*')
 BUILD_DIR := build/meson
+# The quick tier: the concepts, two families, and two promises of every public estimator.
+CONTRACT := tests/contract/test_
+QUICK := tests/_utils tests/ordinal tests/kernels tests/pairs/test_pair_set.py tests/linear tests/tree \
+  tests/test_package.py $(CONTRACT)every_estimator_is_tested.py $(CONTRACT)label_containers.py \
+  $(CONTRACT)ordinal_contract.py::test_predict_decodes_the_margins \
+  $(CONTRACT)ordinal_contract.py::test_clone_and_pickle \
+  $(CONTRACT)ranker_contract.py::test_most_pairs_are_ordered_rightly $(CONTRACT)ranker_contract.py::test_rank
 
 .PHONY: demo test lint docs bench reproduce wheel lock clean help
 
@@ -18,8 +25,16 @@ demo: $(VENV)/.demo ## Leaderboard of ordinal models on an embedded data set
 	@$(BIN)/echelon compare --example lev --repeats 1 --budget 45s --out leaderboard.csv
 
 # The tests run in two processes, so that more threads of each would only wait for each other.
-test: export OPENBLAS_NUM_THREADS := 1
-test: export OMP_NUM_THREADS := 1
+check test coverage: export OPENBLAS_NUM_THREADS := 1
+check test coverage: export OMP_NUM_THREADS := 1
+
+.PHONY: check coverage
+check: $(VENV)/.dev lint ## Static checks and the quick tier of tests, in about a minute
+	@echo "== quick tests" && $(BIN)/python -m pytest -q -n 2 $(QUICK)
+
+coverage: $(VENV)/.dev ## Line and branch coverage of the package by all tests
+	@$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term:skip-covered --cov-report=html:build/coverage
+
 test: $(VENV)/.dev lint ## Every test and every static check
 	@echo "== tests"
 	@$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
@@ -54,8 +69,8 @@ lock: ## Pin the newest versions of everything
 	@rm -rf build/lock
 
 clean: ## Remove everything that was made
-	@rm -rf $(VENV) build dist leaderboard.csv .pytest_cache .mypy_cache .ruff_cache .hypothesis \
-	  docs/api/rooms docs/gallery
+	@rm -rf $(VENV) build dist leaderboard.csv .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage \
+	  docs/api/packages docs/gallery
 
 $(VENV)/.demo: $(VENV)/.tools $(SOURCES) pyproject.toml meson.build
 	@echo "== installing echelon" && $(call install,cli,report) && touch $@

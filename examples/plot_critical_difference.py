@@ -3,7 +3,7 @@ Comparing models over data sets
 ===============================
 
 Ranks of models on several data sets, with Friedman's test and Nemenyi's critical difference: models
-under one bar cannot be told apart.
+under one bar do not differ significantly.
 """
 
 # %%

@@ -8,7 +8,7 @@ from typing import Any
 import echelon
 from echelon.base.mixins import OrdinalClassifierMixin, RankerMixin
 
-FOLDER = Path("api") / "rooms"
+FOLDER = Path("api") / "packages"
 
 
 def _kind(thing: Any) -> str:
@@ -37,10 +37,10 @@ def _page(module: str, title: str, names: list[str]) -> str:
 
 def public_names() -> dict[str, list[str]]:
     """Names of each module that users import from; each thing once, at the shortest address."""
-    rooms = [thing for name in echelon.__all__ if ismodule(thing := getattr(echelon, name))]
+    packages = [thing for name in echelon.__all__ if ismodule(thing := getattr(echelon, name))]
     seen: set[int] = set()
     found: dict[str, list[str]] = {}
-    for home in (echelon, *rooms):
+    for home in (echelon, *packages):
         things = {name: getattr(home, name) for name in home.__all__}
         found[home.__name__] = [
             name for name, thing in things.items() if not ismodule(thing) and id(thing) not in seen

@@ -16,6 +16,7 @@ from support.data import ordinal_data
 from support.rankings import ranking_data
 
 from echelon import LinearRankSVM, ProportionalOdds
+from echelon.metrics import get_scorer
 
 WORDS = np.array(["poor", "fair", "good", "great"])
 CONTAINERS = {
@@ -56,13 +57,20 @@ def test_labels_come_back_in_the_type_that_came_in(name):
     assert model.score(X, labels(codes)) == pytest.approx(-np.abs(codes - expected).mean())
 
 
-def test_cross_validation_with_an_ordered_category():
+@pytest.mark.parametrize(
+    ("cost", "scorer"),
+    [("absolute", "neg_mean_absolute_rank_error"), ("zero_one", "neg_zero_one_error")],
+)
+def test_cross_validation_with_an_ordered_category(cost, scorer):
     X, codes = ordinal_data()
     y = pd.Series(pd.Categorical.from_codes(codes, WORDS, ordered=True))
-    by_words = cross_val_score(ProportionalOdds(), X, y, cv=3, error_score="raise")
-    by_codes = cross_val_score(ProportionalOdds(), X, codes, cv=3, error_score="raise")
+    model = ProportionalOdds(cost=cost)
+    by_words = cross_val_score(model, X, y, cv=3, error_score="raise")
+    by_codes = cross_val_score(model, X, codes, cv=3, error_score="raise")
     np.testing.assert_allclose(by_words, by_codes)
     assert (by_words < 0).all()
+    named = cross_val_score(model, X, y, cv=3, scoring=get_scorer(scorer), error_score="raise")
+    np.testing.assert_allclose(named, by_words)
 
 
 def test_a_category_without_an_order_leaves_no_half_fitted_estimator():

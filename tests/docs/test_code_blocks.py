@@ -22,7 +22,7 @@ import echelon
 
 ROOT = Path(__file__).parents[2]
 #: Written by Sphinx from docstrings and examples, which other tests run.
-MADE = ("docs/api/rooms/", "docs/api/generated/", "docs/gallery/")
+MADE = ("docs/api/packages/", "docs/api/generated/", "docs/gallery/")
 SHELL = ("sh", "console")
 #: Pages with statements that doctest leaves out, and why.
 SKIPPED = {"docs/datasets.md": "needs files that users bring"}

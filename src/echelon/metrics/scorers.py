@@ -26,12 +26,6 @@ _METHODS: dict[str, str | tuple[str, ...]] = {
     "probabilities": "predict_proba",
     "scores": ("predict_latent", "decision_function", "predict"),
 }
-#: Measures by the name of their scorer; a cost has none, because it must be stated.
-_ORDINAL: dict[str, Measure] = {
-    measure.scorer: measure
-    for measure in MEASURES.values()
-    if measure.needs in _METHODS and measure.key != "cost"
-}
 _PLACES = (1, 3, 5, 10)
 
 
@@ -209,7 +203,16 @@ def scorer_names() -> list[str]:
     >>> scorer_names()[:3]
     ['concordance_index', 'kendall_tau_b', 'linear_weighted_kappa']
     """
-    return sorted(_ORDINAL)
+    return sorted(_ordinal_measures())
+
+
+def _ordinal_measures() -> dict[str, Measure]:
+    """Measures by the name of their scorer; a cost has none, because it must be stated."""
+    return {
+        measure.scorer: measure
+        for measure in MEASURES.values()
+        if measure.needs in _METHODS and measure.key != "cost"
+    }
 
 
 def ranking_scorer_names() -> list[str]:
@@ -254,7 +257,7 @@ def get_scorer(name: str, *, classes: LabelsLike | None = None) -> OrdinalScorer
     if base is not None and base.needs == "queries":
         return get_ranking_scorer(name)
     require_choice("name", name, scorer_names())
-    measure = _ORDINAL[name]
+    measure = _ordinal_measures()[name]
     return OrdinalScorer(measure.function, measure.sign, _METHODS[measure.needs], classes)
 
 
