@@ -219,7 +219,8 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         probabilities : ndarray of shape (n, K)
             A column per class from lowest to highest.
         """
-        mass = _class_mass(self.tree_)[self.apply(X)]
+        leaves = self.apply(X)
+        mass = _class_mass(self.tree_)[leaves]
         return np.asarray(mass / mass.sum(axis=1, keepdims=True))
 
     def to_text(self, feature_names: Sequence[str] | None = None) -> str:
