@@ -8,7 +8,7 @@ import pytest
 from support.mixed_tables import WORDS, mixed_frame
 
 from echelon.cli import predict as command
-from echelon.cli.streaming import in_order
+from echelon.cli.predict import in_order
 from echelon.trained import load_model
 
 ALL = ["predicted", *(f"p_{word}" for word in WORDS), "interval_low", "interval_high"]

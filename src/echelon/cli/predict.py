@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from .failures import UsageError, guarded
 from .new_categories import NewCategories
 from .options import Data, Delimiter, Format, Model
-from .streaming import in_order
 from .table_view import show_notes
 from .values import refuse_model_as_table, require_place
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 # Rows that are read, predicted and written together: enough that the work is in the loops, few
 # enough that the memory does not grow with the file.
 _ROWS = 65_536
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+_END: Any = object()
 
 
 def predict(
@@ -161,3 +166,30 @@ def _progress() -> Iterator[Callable[[int], None]]:
     console = Console(stderr=True)
     with console.status("Reading") as status:
         yield lambda rows: status.update(f"{rows:,} rows predicted")
+
+
+def in_order(
+    work: Callable[[Piece], Result], pieces: Iterable[Piece], threads: int = 2
+) -> Iterator[Result]:
+    """Results of `work` in the order of the pieces, while the next pieces are read.
+
+    Examples
+    --------
+    >>> list(in_order(str, range(5)))
+    ['0', '1', '2', '3', '4']
+    """
+    with ThreadPoolExecutor(threads) as pool, ThreadPoolExecutor(1) as reader:
+        source = iter(pieces)
+        waiting: deque[Future[Result]] = deque()
+        coming = reader.submit(next, source, _END)
+        try:
+            while (piece := coming.result()) is not _END:
+                coming = reader.submit(next, source, _END)
+                waiting.append(pool.submit(work, piece))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .faults import Argument, TableError, columns_phrase, inside, no_such_column, opening
-from .identifiers import identifier_reason
 from .labels import absent_levels, ordered_labels
-from .lookalikes import notes_on_texts, refuse_written_numbers
+from .lookalikes import identifier_reason, notes_on_texts, refuse_written_numbers
 from .reading import open_reader, whole_table
 from .schema import Schema
 from .sources import Source

@@ -124,7 +124,7 @@ class _Rejoined(io.RawIOBase):
 
     @classmethod
     def beginning(cls, raw: Any) -> io.BufferedReader:
-        # A pipe gives few bytes at a time; formats are told apart by more than that.
+        # A pipe gives few bytes at a time; the format shows in more than that.
         head = raw.read(FIRST_BYTES)
         return io.BufferedReader(cls(head, raw), buffer_size=FIRST_BYTES)
 
