@@ -6,7 +6,7 @@ import os
 import platform
 from typing import Any
 
-from echelon._utils.versions import package_version
+from echelon._utils.packages import package_version
 
 PACKAGES = (
     "echelon",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from echelon._utils.text import aligned
+from echelon._utils.frames import aligned
 
 from .registry import Judged, Row
 from .timing import Timing

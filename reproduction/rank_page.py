@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from echelon.plots import CriticalDifferenceDisplay
-from echelon.plots.rendering import render
+from echelon.plots.style import render
 
 from .markdown import markdown_table
 from .published import Table

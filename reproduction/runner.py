@@ -12,7 +12,7 @@ import sklearn
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from echelon._utils.versions import package_version
+from echelon._utils.packages import package_version
 
 from .errors import ReproductionError
 from .measures import measure_all

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from echelon._utils.append_log import AppendLog
-from echelon._utils.files import cache_folder
+from echelon._utils.files import AppendLog, cache_folder
 
 from .errors import ReproductionError
 from .protocol import PROTOCOL_VERSION

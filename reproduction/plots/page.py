@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from echelon.plots.rendering import render
+from echelon.plots.style import render
 
 from ..markdown import markdown_table
 from ..runner import versions

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import expit
 
 from echelon.pairs.logistic import _fields
+from echelon.pairs.misranking import ScoreSorter
 from echelon.pairs.pair_set import PairSet
-from echelon.pairs.score_order import ScoreSorter
 
 
 def slow_twin(order, charges, *, second):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from echelon._utils.append_log import AppendLog
+from echelon._utils.files import AppendLog
 
 
 def test_lines_come_back_in_order_and_survive_a_new_log(tmp_path):

@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from echelon._utils.feature_names import input_names, names_or_numbers
+from echelon._utils.frames import input_names, names_or_numbers
 
 
 def test_columns_of_a_frame_keep_their_names():

@@ -1,6 +1,6 @@
 from importlib.metadata import version
 
-from echelon._utils.versions import package_version, package_versions
+from echelon._utils.packages import package_version, package_versions
 
 
 def test_versions_of_what_is_installed():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from echelon.datasets import fetch_benchmark, fetch_splits, list_benchmarks, list_splits
-from echelon.datasets.registry import find_benchmark, find_splits
+from echelon.datasets.benchmarks import find_benchmark, find_splits
 from echelon.datasets.tables import read_table, write_table
 
 FOLDER = os.environ.get("ECHELON_DATA")

@@ -12,7 +12,7 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from echelon.datasets import benchmarks, fetch_benchmark, list_benchmarks
-from echelon.datasets.registry import find_benchmark
+from echelon.datasets.benchmarks import find_benchmark
 from echelon.datasets.tables import (
     TextTable,
     cache_folder,

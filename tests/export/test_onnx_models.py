@@ -34,7 +34,7 @@ pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 from echelon.export import onnx_inputs, to_onnx  # noqa: E402 - after the packages it needs
-from echelon.export.converters import ORDINAL, RANKERS  # noqa: E402
+from echelon.export.columns import ORDINAL, RANKERS  # noqa: E402
 
 METHODS = {
     "decision": "decision_function",

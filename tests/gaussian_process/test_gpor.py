@@ -32,7 +32,7 @@ from support.gaussian_process import (
 )
 
 from echelon import GPOR
-from echelon.gaussian_process.search import maximise
+from echelon.gaussian_process.objective import maximise
 from echelon.ordinal.costs import cost_matrix
 
 INFERENCES = {"laplace": laplace, "ep": expectation_propagation}

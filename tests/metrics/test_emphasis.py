@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from echelon.metrics.ranking import emphasis
 from echelon.metrics.ranking.auc import auc_score
-from echelon.metrics.ranking.emphasis import preference_loss, weighted_misranking
-from echelon.metrics.ranking.emphasis_axioms import check_emphasis
+from echelon.metrics.ranking.emphasis import check_emphasis, preference_loss, weighted_misranking
 
 TIES = {"half": 0.5, "error": 1.0, "correct": 0.0}
 

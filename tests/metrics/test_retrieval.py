@@ -23,7 +23,7 @@ from echelon.metrics.ranking import (
     recall_at,
     reciprocal_rank,
 )
-from echelon.metrics.ranking.presets import PRESETS, Conventions
+from echelon.metrics.ranking.gains import PRESETS, Conventions
 from echelon.metrics.ranking.queries import by_query, fall_within, order_within, padded_queries
 
 FIRST_HIT = (reciprocal_rank, hit_rate, expected_reciprocal_rank)

@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from echelon.ordinal.relevance import read_relevance
+from echelon.ordinal.labels import read_relevance
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from echelon.pairs.concordance import PairCounts, count_pairs
+from echelon.pairs.misranking import PairCounts, count_pairs
 
 
 def by_definition(a, b, weights):

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echelon.pairs.preference_function import BudgetExceeded
-from echelon.pairs.preference_order import order_by, quicksort, sort_by_degree
+from echelon.pairs.preference_order import BudgetExceeded, order_by, quicksort, sort_by_degree
 
 CHANCES = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.8, 1.0])
 

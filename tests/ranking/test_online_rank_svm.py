@@ -12,7 +12,7 @@ from support.listed_pairs import differences, ranking_data
 from echelon.pairs import PairSet
 from echelon.ranking.linear_rank_svm import LinearRankSVM
 from echelon.ranking.online_rank_svm import OnlineRankSVM
-from echelon.solvers.ranking.online_rank_svm import DescentState, PairSteps, descend
+from echelon.solvers.ranking.online import DescentState, PairSteps, descend
 
 
 def objective(model, X, pairs, coef):

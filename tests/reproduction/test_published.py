@@ -3,7 +3,7 @@
 import pytest
 
 from echelon import datasets
-from echelon.datasets.registry import find_benchmark, find_splits
+from echelon.datasets.benchmarks import find_benchmark, find_splits
 from reproduction import ReproductionError, list_tables, read_table
 from reproduction.measures import MEASURES
 from reproduction.published import Figure, Tolerance, parse_table

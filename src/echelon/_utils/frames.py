@@ -1,8 +1,8 @@
-"""Data frames in the library that the caller prefers."""
+"""Data frames in the caller's library, names of columns, and plain text tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,3 +26,45 @@ def one_row(row: Any) -> Any:
     if hasattr(row, "to_frame") and hasattr(row, "index"):
         return row.to_frame().T.infer_objects()
     return row if hasattr(row, "columns") or np.ndim(row) == 2 else [row]
+
+
+def input_names(estimator: Any) -> list[str]:
+    """Column names seen at ``fit``, else x0, x1, ….
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> input_names(SimpleNamespace(n_features_in_=2))
+    ['x0', 'x1']
+    >>> input_names(SimpleNamespace(n_features_in_=1, feature_names_in_=["age"]))
+    ['age']
+    """
+    names = getattr(estimator, "feature_names_in_", None)
+    return names_or_numbers(names, int(estimator.n_features_in_))
+
+
+def names_or_numbers(names: Sequence[Any] | None, n: int) -> list[str]:
+    """Names as texts, or x0, x1, … where there are none or not n of them."""
+    if names is None or len(names) != n:
+        return [f"x{j}" for j in range(n)]
+    return [str(name) for name in names]
+
+
+def aligned(
+    rows: Sequence[Sequence[str]], words: Collection[int] = (0,), gap: str = "  "
+) -> list[str]:
+    """Lines of columns of equal width: words to the left, figures to the right.
+
+    Examples
+    --------
+    >>> aligned([["name", "n"], ["b", "10"]])
+    ['name   n', 'b     10']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        gap.join(
+            cell.ljust(width) if j in words else cell.rjust(width)
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
-from .._utils.feature_names import input_names
+from .._utils.frames import input_names
 from .._utils.types import (
     Array,
     Codes,
@@ -26,9 +26,8 @@ from .._utils.types import (
 )
 from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
-from ..ordinal.labels import OrdinalScale
+from ..ordinal.labels import OrdinalScale, read_relevance
 from ..ordinal.reduction import decode
-from ..ordinal.relevance import read_relevance
 from ..ordinal.thresholds import margins
 from ..pairs import PairSet
 from ..pairs.queries import query_codes

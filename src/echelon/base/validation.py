@@ -21,9 +21,8 @@ from ..ordinal.costs import (
     require_v_shaped,
     threshold_weights,
 )
-from ..ordinal.labels import OrdinalScale, read_scale
+from ..ordinal.labels import OrdinalScale, read_relevance, read_scale
 from ..ordinal.reduction import signed_weights
-from ..ordinal.relevance import read_relevance
 from ..pairs import PairSet
 
 Model = TypeVar("Model")

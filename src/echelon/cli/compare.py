@@ -168,7 +168,7 @@ def _contest(
     """Contest with the results of earlier ones, if the user wants to go on."""
     from echelon._utils.files import cache_folder
     from echelon.model_selection.contest import ExperimentRun, make_experiment
-    from echelon.model_selection.outcome_store import experiment_key
+    from echelon.model_selection.experiment import experiment_key
     from echelon.model_selection.roster import candidates, find_candidate
 
     with usage_errors(ValueError):
@@ -295,7 +295,7 @@ def _write_more(
 def _draw(board: Leaderboard, path: Path) -> None:
     from echelon._utils.files import write_whole
     from echelon.plots import CriticalDifferenceDisplay
-    from echelon.plots.rendering import render
+    from echelon.plots.style import render
 
     with usage_errors(ValueError):
         display = CriticalDifferenceDisplay(board.nemenyi())

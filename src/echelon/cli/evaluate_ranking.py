@@ -76,7 +76,7 @@ def _interval(
 
 
 def _lines(found: dict[str, dict[str, Any]], confidence: float) -> list[str]:
-    from echelon._utils.text import aligned
+    from echelon._utils.frames import aligned
     from echelon.metrics.measures import find_measure
 
     rows = [["", "value", f"{confidence:.0%} interval"]]

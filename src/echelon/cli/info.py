@@ -35,7 +35,7 @@ def info(
 
 def describe(model: TrainedModel) -> list[str]:
     """The card as lines of text."""
-    from echelon._utils.text import aligned
+    from echelon._utils.frames import aligned
 
     extra = {key: value for key, value in model.extra.items() if value not in (None, {}, [])}
     facts = [
@@ -74,7 +74,7 @@ def figures_heading(model: TrainedModel) -> str:
 
 def figures(metrics: dict[str, float]) -> list[str]:
     """Cross-validated figures as lines."""
-    from echelon._utils.text import aligned
+    from echelon._utils.frames import aligned
     from echelon.metrics.measures import known_measures
 
     rows = []

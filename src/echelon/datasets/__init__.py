@@ -1,6 +1,6 @@
 """Ordinal and ranking data: embedded sets, generators, benchmarks, binning, files of rankings."""
 
-from .benchmarks import fetch_benchmark, fetch_splits
+from .benchmarks import fetch_benchmark, fetch_splits, list_benchmarks, list_splits
 from .binning import discretize
 from .embedded import (
     list_datasets,
@@ -20,7 +20,6 @@ from .generators import (
     make_three_rank_ordinal,
 )
 from .ranking_sets import fetch_ranking, list_ranking_sets
-from .registry import list_benchmarks, list_splits
 from .svmlight import dump_ranking_svmlight, load_ranking_svmlight
 from .trec import (
     JudgedRun,

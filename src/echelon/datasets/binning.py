@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Codes, Vector
 from ..ordinal.arrays import require_count
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import Bunch
 
-from .._utils.extras import require_extra
+from .._utils.packages import require_extra
 from .._utils.types import Codes
 from ..ordinal.labels import OrdinalScale
 from .tables import TextTable, numbers

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import Any
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .bunches import as_labels, encode_labels, make_bunch, read_inputs
 from .tables import read_table
 

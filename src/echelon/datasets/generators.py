@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 from sklearn.utils import check_random_state
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Array, Codes, Matrix, RandomStateLike
 from ..ordinal.arrays import require_count, require_positive
 from ..ordinal.likelihoods import Link, class_probabilities, get_link

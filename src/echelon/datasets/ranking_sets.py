@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .benchmarks import as_column
 from .tables import (
     TextTable,

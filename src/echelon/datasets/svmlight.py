@@ -16,7 +16,7 @@ from sklearn.utils import Bunch
 from .._utils.types import KeysLike, MatrixLike
 from ..ordinal.arrays import finite_vector
 from ..pairs.queries import query_codes
-from .streams import FileLike, name_of, read_text, write_text
+from .tables import FileLike, name_of, read_text, write_text
 
 _QUERY = re.compile(r"\s*(\S+)\s+qid:(\S+)")
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)")

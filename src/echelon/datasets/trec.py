@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import KeysLike
 from ..pairs.queries import query_codes
-from .streams import FileLike, name_of, read_text, write_text
+from .tables import FileLike, name_of, read_text, write_text
 
 Texts = npt.NDArray[np.str_]
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._utils.messages import warn_caller
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -24,7 +25,6 @@ from .._utils.types import (
     RandomStateLike,
     VectorLike,
 )
-from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import SignedLearnerMixin
 from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks

@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
+from .._utils.messages import warn_caller
 from .._utils.types import (
     ClassWeightLike,
     CostLike,
@@ -27,7 +28,6 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
-from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import OrdinalClassifierMixin, squeeze_margins
 from ..base.nested import fit_weighted, inherit_input_tags, know_all_levels, member_ranks, seed

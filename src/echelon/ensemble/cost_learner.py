@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Codes, Matrix
 from ..base.estimator import BaseEstimator
 from ..base.mixins import SignedLearnerMixin

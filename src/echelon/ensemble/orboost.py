@@ -12,7 +12,7 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import (
     ClassWeightLike,
     Codes,

@@ -1,6 +1,6 @@
 """Fitted models as ONNX graphs, for runtimes that have neither Python nor scikit-learn."""
 
-from .converters import ExportError
+from .columns import ExportError
 from .onnx_model import onnx_inputs, to_onnx
 
 __all__ = ["ExportError", "onnx_inputs", "to_onnx"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.extras import require_extra
+from .._utils.packages import require_extra
 
 if TYPE_CHECKING:
     import onnx

@@ -10,13 +10,22 @@ import numpy.typing as npt
 from sklearn.compose import ColumnTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import EstimatorLike, LabelArray, MatrixLike
 from ..base.wrappers import inner_estimator
 from ..ordinal.columns import is_missing
-from . import rule_models, score_models, transformers, tree_models  # noqa: F401 - registered
-from .columns import MISSING_TEXT, TEXT, Columns, as_double
-from .converters import RANKERS, ExportError, convert_ordinal, convert_ranker, input_kinds
+from . import tree_models as rule_models  # noqa: F401 - registered
+from .columns import (
+    MISSING_TEXT,
+    RANKERS,
+    TEXT,
+    Columns,
+    ExportError,
+    as_double,
+    convert_ordinal,
+    convert_ranker,
+    input_kinds,
+)
 from .decoding import Ordinal
 from .graph import TYPES, Graph, Value
 from .wrapped_models import first_reader, prepared, taken_apart

@@ -16,10 +16,9 @@ from ..linear import LinearSVOR, PRank, ProportionalOdds
 from ..ordinal.costs import cost_matrix
 from ..ordinal.likelihoods import get_link
 from ..ranking import LinearRankSVM, MarginLPRanker, OnlineRankSVM, RankPerceptron, RankSVM
-from ..solvers.gp.prediction import DensePredictor, Predictor
+from ..solvers.gp.evidence import DensePredictor, Predictor
 from ..svm import SVOR
-from .columns import Columns
-from .converters import ORDINAL, RANKERS, ExportError, registered
+from .columns import ORDINAL, RANKERS, Columns, ExportError, registered
 from .decoding import Ordinal, least_cost, link_probabilities, margins_of, threshold_model
 from .graph import Value, in_double
 

@@ -22,13 +22,18 @@ from sklearn.preprocessing import (
 )
 
 from ..ordinal.columns import is_missing
-from .columns import MISSING_TEXT, NUMBER, TEXT, Columns, holds_texts, positions
-from .converters import (
+from .columns import (
     KINDS,
+    MISSING_TEXT,
+    NUMBER,
+    TEXT,
     TRANSFORMERS,
+    Columns,
     ExportError,
     convert_transformer,
+    holds_texts,
     input_kinds,
+    positions,
     registered,
 )
 from .graph import Value, in_double

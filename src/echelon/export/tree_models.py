@@ -13,22 +13,41 @@ from .._utils.types import Matrix, Vector
 from ..ensemble import AdaBoostOR, ORBoost, OrdinalBagging
 from ..ensemble.cost_learner import ConstantRanker
 from ..ordinal.reduction import side_matrix
+from ..ordinal.thresholds import level_of_threshold
 from ..ranking import RankBoost
+from ..rules import RankRules
+from ..rules.columns import InputColumns
+from ..rules.ensemble import Levels, RuleEnsemble
 from ..solvers.boosting.ordinal_tree import OrdinalTree
 from ..tree import ORStump, ORTree
-from .columns import Columns
-from .converters import ORDINAL, RANKERS, convert_ordinal, registered, unsupported
+from .columns import (
+    KINDS,
+    NUMBER,
+    ORDINAL,
+    RANKERS,
+    TEXT,
+    Columns,
+    ExportError,
+    convert_ordinal,
+    holds_texts,
+    positions,
+    registered,
+    unsupported,
+)
 from .decoding import (
     Ordinal,
     decode,
+    fall_probabilities,
     margins_of,
+    monotone_exceedance,
     running_minimum,
     sigmoid,
+    threshold_model,
     untilted_probabilities,
     vote_margins,
 )
 from .graph import Value
-from .tree_ensembles import leaf_numbers, places_between_cuts
+from .tree_ensembles import leaf_numbers, places_between_cuts, rule_coverage
 
 
 @registered(ORDINAL, ORStump)
@@ -191,3 +210,75 @@ def _sum(values: Sequence[Value]) -> Value:
 def _no_score(columns: Columns) -> Value:
     """Zero for every row, whatever the inputs."""
     return columns.matrix().column(0).is_missing().cast("float64").flat() * 0.0
+
+
+_MISSING = -1
+
+
+@registered(ORDINAL, RankRules)
+def rules(model: RankRules, columns: Columns) -> Ordinal:
+    """Sums of responses, with thresholds; or one sum for every threshold."""
+    parts = model.rule_model()
+    X, K = _positions(parts.columns, columns), len(model.classes_)
+    scores = [_score(part, X, len(columns)) for part in parts.ensembles]
+    calibration = model.calibration()
+    if calibration is not None:
+        return threshold_model(scores[0], model.thresholds_, calibration)
+    if parts.levels.joint:
+        margins = margins_of(scores[0], model.thresholds_)
+    else:
+        pairs = zip(scores, parts.ensembles, strict=True)
+        found = [margins_of(score, part.thresholds) for score, part in pairs]
+        margins = _whole_scale(parts.levels, columns.graph.concat(found))
+    probabilities = fall_probabilities(sigmoid(2.0 * margins), K)
+    latent = scores[0] if parts.levels.joint else None
+    return Ordinal(decode(margins), margins, latent, probabilities)
+
+
+@registered(KINDS, RankRules)
+def rule_inputs(model: RankRules, width: int) -> list[str]:
+    """Columns of categories that are texts."""
+    known = model.rule_model().columns.categories[:width]
+    return [TEXT if holds_texts(categories or ()) else NUMBER for categories in known]
+
+
+def _score(ensemble: RuleEnsemble, X: Value, width: int) -> Value:
+    if not ensemble.bodies:
+        return X.column(0).is_missing().cast("float64").flat() * 0.0
+    covered = rule_coverage(X.graph, X, width, ensemble.bodies)
+    return (covered @ ensemble.responses[:, None]).flat()
+
+
+def _positions(known: InputColumns, columns: Columns) -> Value:
+    """Inputs as numbers, categories as their positions."""
+    if all(categories is None for categories in known.categories):
+        return columns.matrix()
+    read = []
+    for j, categories in enumerate(known.categories):
+        column = columns.column(j)
+        if categories is None:
+            read.append(column)
+            continue
+        unseen = _MISSING if known.ordered[j] else len(categories)
+        kinds = str if holds_texts(categories) else int | float | np.number | np.bool_
+        if not all(isinstance(category, kinds) for category in categories):
+            raise ExportError(
+                f"Column {known.shown_name(j)} holds categories that are neither texts nor "
+                "numbers, which ONNX does not have; turn them into texts before fit."
+            )
+        place = positions(column, categories, unseen, _MISSING)
+        read.append((place < np.int64(0)).where(np.nan, place.cast("float64")))
+    return columns.graph.concat(read)
+
+
+def _whole_scale(levels: Levels, found: Value) -> Value:
+    """Margins of separate thresholds made to fall, for all levels of the scale."""
+    K, n_found = levels.n_classes, len(levels.observed) - 1
+    above = monotone_exceedance(sigmoid(2.0 * found), n_found)
+    margins = 0.5 * (above / (1.0 - above)).apply("Log")
+    if len(levels.observed) == K:
+        return margins
+    ends = margins.column(0) * 0.0
+    ends = ends.is_missing().where(0.0, ends)
+    framed = margins.graph.concat([ends + np.inf, margins, ends - np.inf])
+    return framed.take(level_of_threshold(levels.observed, K))

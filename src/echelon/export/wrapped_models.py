@@ -10,11 +10,11 @@ from ..base.reading import AroundModel
 from ..base.wrappers import final_estimator, layers
 from ..meta import ConformalOrdinal, OrdinalCalibrator, ThresholdedRanker
 from ..ordinal.costs import cost_matrix
-from .columns import Columns
-from .converters import (
+from .columns import (
     KINDS,
     ORDINAL,
     RANKERS,
+    Columns,
     ExportError,
     convert_ordinal,
     convert_ranker,

@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.messages import warn_caller
 from .._utils.types import (
     BoundsLike,
     ClassWeightLike,
@@ -24,7 +25,6 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
-from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
@@ -33,10 +33,17 @@ from ..ordinal.costs import cost_matrix, minimum_cost_codes
 from ..ordinal.gaussian_intervals import predictive_probabilities
 from ..ordinal.likelihoods import Link, get_link
 from ..ordinal.thresholds import all_levels
-from ..solvers.gp.prediction import Predictor, make_predictor
+from ..solvers.gp.evidence import Predictor, make_predictor
 from .covariance import covariance, relevance
-from .objective import EvidenceObjective, Hyperparameters, HyperPrior, random_theta
-from .search import Maximum, maximise, projected_norm
+from .objective import (
+    EvidenceObjective,
+    Hyperparameters,
+    HyperPrior,
+    Maximum,
+    maximise,
+    projected_norm,
+    random_theta,
+)
 from .start import (
     accepts_missing,
     check_settings,

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.messages import warn_caller
 from .._utils.types import Array, LabelsLike, MatrixLike
-from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from ..base.validation import all_or_nothing, validate_chunk, validate_inputs
 from ..ordinal.arrays import read_numbers, require_count, require_positive

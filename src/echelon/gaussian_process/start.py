@@ -18,13 +18,12 @@ from sklearn.gaussian_process.kernels import (
 )
 from threadpoolctl import threadpool_limits
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Codes, Index, Matrix, Vector
 from ..ordinal.arrays import LARGEST_SEED, finite_vector, require_count, require_positive
 from ..solvers.gp.evidence import Evidence
 from .kernels import LinearARD, PearsonKernel
-from .objective import EvidenceObjective, Hyperparameters, published_thresholds
-from .search import Maximum
+from .objective import EvidenceObjective, Hyperparameters, Maximum, published_thresholds
 
 if TYPE_CHECKING:
     from .gpor import GPOR

@@ -7,9 +7,8 @@ takes them: data frames of mixed columns, or arrays.
 
 from .effects import Effect, feature_effects
 from .evaluation import Evaluation, Figure, evaluate_model, evaluate_predictions
-from .holdout import Holdout, holdout_predictions
+from .holdout import Holdout, LearningCurve, holdout_predictions, learning_curve
 from .importance import Importance, ordinal_importance
-from .learning import LearningCurve, learning_curve
 from .profile import ColumnProfile, Finding, Profile, profile_table
 from .raw_rules import rule_sentences
 from .rows import RowExplanation, Term, explain_rows

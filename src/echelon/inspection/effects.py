@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Index, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
 from ..ordinal.arrays import require_count
 from ..ordinal.reduction import expected_rank
-from .columns import Feature, read_feature
 from .response import BATCH, Response
-from .table import Table, draw_rows, require_most_rows
+from .table import Feature, Table, draw_rows, read_feature, require_most_rows
 from .words import shown_value
 
 _BARS = 20

@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.text import aligned
+from .._utils.frames import aligned
 from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
 from ..metrics._labels import LabelPairs, class_sums
 from ..metrics.agreement import kappa_of
-from ..metrics.intervals import row_coverage, row_widths
 from ..metrics.measures import MEASURES, known_measures
-from ..metrics.probability import row_log_losses, row_ranked_probability_scores
+from ..metrics.probability import (
+    row_coverage,
+    row_log_losses,
+    row_ranked_probability_scores,
+    row_widths,
+)
 from ..metrics.report import OrdinalReport, ordinal_report
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix

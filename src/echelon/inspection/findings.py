@@ -12,8 +12,8 @@ from scipy import stats
 
 from .._utils.types import Codes
 from ..base.folds import deal_folds
-from ..pairs.concordance import count_pairs
-from .columns import Feature
+from ..pairs.misranking import count_pairs
+from .table import Feature
 
 SEVERITIES = ("high", "medium", "low")
 

@@ -1,7 +1,8 @@
-"""Predictions for rows that the model did not see, by repeated stratified folds."""
+"""Predictions for rows held out, and what more rows would give."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,14 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike
+from .._utils.frames import aligned
+from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike, Vector
 from ..base.nested import fresh
 from ..base.reading import label_order
 from ..base.wrappers import inner_estimator, known_classes, known_inputs
 from ..model_selection.splitters import dealt_splits
 from ..ordinal.arrays import require_count
+from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale, read_scale
 from .response import Response
 
@@ -141,3 +144,147 @@ def _predict_fold(
     response = Response(fitted, classes)
     rows = rows_of(X, test)
     return response.codes(rows), response.probabilities(rows)
+
+
+_SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """Mean cost by number of training rows, from `learning_curve`.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (m,)
+        Numbers of training rows.
+    train_mean, train_sd : ndarray of shape (m,)
+        Mean cost on the training rows themselves, and its standard deviation over the folds.
+    test_mean, test_sd : ndarray of shape (m,)
+        The same on the rows held out.
+    """
+
+    sizes: npt.NDArray[np.intp]
+    train_mean: Vector
+    train_sd: Vector
+    test_mean: Vector
+    test_sd: Vector
+
+    def __str__(self) -> str:
+        rows = [["rows", "training cost", "held-out cost"]]
+        for m, size in enumerate(self.sizes.tolist()):
+            train = f"{self.train_mean[m]:.4f} ± {self.train_sd[m]:.4f}"
+            test = f"{self.test_mean[m]:.4f} ± {self.test_sd[m]:.4f}"
+            rows.append([str(size), train, test])
+        return "\n".join(aligned(rows, words=()))
+
+
+def learning_curve(
+    model: Any,
+    X: MatrixLike,
+    y: LabelsLike,
+    *,
+    sizes: Sequence[float] | None = None,
+    cv: int = 5,
+    cost: str | npt.ArrayLike = "absolute",
+    classes: LabelsLike | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> LearningCurve:
+    """Mean cost on training and on held-out rows for growing training sets.
+
+    The training sets of a fold are nested, and each has about the same share of every class.
+
+    Parameters
+    ----------
+    model : estimator, pipeline or trained model
+        Fitted or not; it is cloned.
+    X : data frame or array-like of shape (n, d)
+    y : label column of shape (n,)
+    sizes : sequence, optional
+        Numbers of training rows, or shares of the rows of a training fold if at most 1; by default
+        0.1, 0.2, 0.4, 0.7 and 1.
+    cv : int, default=5
+        Folds.
+    cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
+    classes : sequence, optional
+        The labels from lowest to highest.
+    random_state : int, default=0
+    n_jobs : int, optional
+        Processes, as in joblib.
+
+    Returns
+    -------
+    curve : LearningCurve
+
+    Examples
+    --------
+    >>> from echelon import ProportionalOdds
+    >>> from echelon.datasets import load_esl
+    >>> X, y = load_esl(return_X_y=True)
+    >>> curve = learning_curve(ProportionalOdds(), X, y, sizes=[50, 1.0], cv=3)
+    >>> curve.sizes
+    array([ 50, 325])
+    >>> bool(curve.test_mean[1] < curve.test_mean[0])
+    True
+    """
+    require_count("cv", cv, 2)
+    scale, codes = scale_for(model, y, classes)
+    fresh, X = unfitted(model, scale), known_inputs(model, X)
+    matrix = cost_matrix(cost, scale.n_classes)
+    counts = _sizes(_SHARES if sizes is None else sizes, len(codes) - -(-len(codes) // cv))
+    jobs = []
+    for number, (rest, held) in enumerate(dealt_splits(codes, cv, 1, random_state)):
+        order = rest[_spread(codes[rest], np.random.default_rng((random_state, number)))]
+        jobs += [(order[:count], held) for count in counts]
+    figures = Parallel(n_jobs=n_jobs)(
+        delayed(_costs)(fresh, X, y, codes, scale.classes, matrix, *job) for job in jobs
+    )
+    by_fold = np.array(figures).reshape(cv, len(counts), 2)
+    mean, sd = by_fold.mean(axis=0), by_fold.std(axis=0, ddof=1)
+    return LearningCurve(counts, mean[:, 0], sd[:, 0], mean[:, 1], sd[:, 1])
+
+
+def _sizes(sizes: Sequence[float], most: int) -> npt.NDArray[np.intp]:
+    counts = [round(size * most) if size <= 1 else round(size) for size in sizes]
+    if not counts or min(counts) < 1 or max(counts) > most:
+        raise ValueError(
+            f"sizes must be numbers of rows from 2 to {most}, those of a training fold, or shares "
+            f"of them; found {list(sizes)!r}."
+        )
+    return np.unique(np.maximum(counts, min(2, most)))
+
+
+def _spread(codes: Codes, rng: np.random.Generator) -> Index:
+    """Order of rows of which every beginning has about the same shares of classes."""
+    place = np.empty(len(codes))
+    for code in np.unique(codes):
+        own = rng.permutation(np.flatnonzero(codes == code))
+        # Half a step in, so that the frequent classes come first and the rare ones soon.
+        place[own] = (np.arange(len(own)) + 0.5) / len(own)
+    order = np.argsort(place, kind="stable")
+    return _both_classes_first(order, codes)
+
+
+def _both_classes_first(order: Index, codes: Codes) -> Index:
+    """Put a second class among the first two rows: no model can be fitted to one class."""
+    other = int(np.argmax(codes[order] != codes[order[0]]))
+    return np.concatenate([order[[0, other]], np.delete(order, [0, other])]) if other else order
+
+
+def _costs(
+    model: Any,
+    X: Any,
+    y: Any,
+    codes: Codes,
+    classes: Any,
+    matrix: Matrix,
+    train: Index,
+    held: Index,
+) -> tuple[float, float]:
+    fitted = clone(model).fit(rows_of(X, train), rows_of(y, train))
+    response = Response(fitted, classes)
+    inside, outside = (
+        float(matrix[codes[rows], response.codes(rows_of(X, rows))].mean())
+        for rows in (train, held)
+    )
+    return inside, outside

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.frames import make_frame
-from .._utils.text import aligned
+from .._utils.frames import aligned, make_frame
 from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.text import aligned
+from .._utils.frames import aligned
 from .._utils.types import LabelsLike, MatrixLike
 from ..ordinal.labels import read_scale
-from .columns import Feature, read_features
 from .findings import Finding, Labelled, column_concordance, find_all
-from .table import Table
+from .table import Feature, Table, read_features
 
 __all__ = ["ColumnProfile", "Finding", "Profile", "profile_table"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Index, LabelsLike, Vector
 from ..base.reading import FittedModel, label_order, latent_scores
 from ..base.wrappers import inner_estimator, known_classes, known_inputs, opened

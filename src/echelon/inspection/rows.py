@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .._utils.frames import one_row
 from .._utils.types import Index, LabelsLike, RandomStateLike, Vector
-from ..base.shapley import Masks, Mixture, Shares, drawn_shares, exact_shares
+from ..base.pair_explanations import Masks, Mixture, Shares, drawn_shares, exact_shares
 from ..base.wrappers import last_step, transformed
 from ..ordinal.arrays import require_count
 from ..ordinal.columns import is_missing

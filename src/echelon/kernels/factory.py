@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Vector
 from .functions import Function, Gaussian, Kernel, Linear, Pearson, Polynomial, Precomputed, Sigmoid
 from .rows import Rows, read_rows

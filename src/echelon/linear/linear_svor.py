@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice, warn_caller
 from .._utils.types import (
     ClassWeightLike,
     CostLike,
@@ -19,7 +19,6 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
-from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import (

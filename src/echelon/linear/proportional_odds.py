@@ -9,8 +9,8 @@ from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.feature_names import input_names
-from .._utils.frames import make_frame
+from .._utils.frames import input_names, make_frame
+from .._utils.messages import warn_caller
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -22,7 +22,6 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
-from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin, squeeze_margins
 from ..base.validation import (
@@ -39,10 +38,10 @@ from ..solvers.linear.cumulative_link import (
     CumulativeLinkProblem,
     CumulativeLinkResult,
     parameter_covariance,
+    separating_columns,
     solve_cumulative_link,
 )
 from ..solvers.linear.design import StandardizedDesign
-from ..solvers.linear.separation import separating_columns
 
 
 class SeparationWarning(ConvergenceWarning):

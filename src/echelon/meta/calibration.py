@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import (
     Codes,
     CostLike,

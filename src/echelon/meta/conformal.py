@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice, warn_caller
 from .._utils.types import (
     Codes,
     CostLike,
@@ -25,7 +25,6 @@ from .._utils.types import (
     SplitsLike,
     VectorLike,
 )
-from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.folds import folds, in_order_of_appearance, random_part
 from ..base.mixins import OrdinalClassifierMixin

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import (
     Codes,
     CostLike,

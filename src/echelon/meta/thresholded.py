@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import (
     ClassWeightLike,
     Codes,

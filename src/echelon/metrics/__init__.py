@@ -9,8 +9,14 @@ error of rankers are in `echelon.metrics.bounds`. What each measure is called an
 
 from . import bounds as bounds
 from . import ranking as _ranking
-from .agreement import linear_weighted_kappa, quadratic_weighted_kappa, weighted_kappa
-from .association import concordance_index, kendall_tau_b, spearman_correlation
+from .agreement import (
+    concordance_index,
+    kendall_tau_b,
+    linear_weighted_kappa,
+    quadratic_weighted_kappa,
+    spearman_correlation,
+    weighted_kappa,
+)
 from .error import (
     macro_mean_absolute_error,
     maximum_mean_absolute_error,

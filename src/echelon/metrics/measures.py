@@ -11,8 +11,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from .agreement import linear_weighted_kappa, quadratic_weighted_kappa
-from .association import concordance_index, kendall_tau_b, spearman_correlation
+from .agreement import (
+    concordance_index,
+    kendall_tau_b,
+    linear_weighted_kappa,
+    quadratic_weighted_kappa,
+    spearman_correlation,
+)
 from .error import (
     macro_mean_absolute_error,
     maximum_mean_absolute_error,
@@ -21,8 +26,12 @@ from .error import (
     within_one_accuracy,
     zero_one_error,
 )
-from .intervals import interval_coverage, interval_width
-from .probability import ordinal_log_loss, ranked_probability_score
+from .probability import (
+    interval_coverage,
+    interval_width,
+    ordinal_log_loss,
+    ranked_probability_score,
+)
 from .ranking.first_hit import hit_rate, reciprocal_rank
 from .ranking.misranking import pairwise_accuracy
 from .ranking.retrieval import average_precision, ndcg_score, precision_at, recall_at

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.frames import make_frame
-from .._utils.text import aligned
+from .._utils.frames import aligned, make_frame
 from .._utils.types import LabelsLike, Vector, VectorLike
 from ._labels import LabelPairs, class_sums, read_labels
 from .agreement import kappa_of

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy.typing as npt
 from sklearn.metrics._scorer import _BaseScorer
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import KeysLike, LabelsLike, VectorLike
 from .measures import MEASURES, Measure, known_measures
 from .ranking.significance import per_query

@@ -13,15 +13,14 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
+from .._utils.messages import warn_caller
 from .._utils.types import CostLike, LabelsLike, MatrixLike
-from .._utils.warnings import warn_caller
 from ..base.nested import fresh
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
-from .experiment import Entry, Experiment, Outcome
+from .experiment import Entry, Experiment, Outcome, OutcomeStore
 from .leaderboard import SHOWN, Leaderboard, LeaderboardRow
-from .outcome_store import OutcomeStore
 from .roster import Candidate
 from .roster import candidates as all_candidates
 from .schedule import Schedule

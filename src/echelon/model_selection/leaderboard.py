@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.text import aligned
+from .._utils.frames import aligned
 from ..metrics import NemenyiResult, nemenyi_test
 from ..metrics.measures import MEASURES
 from ..metrics.significance import Summary, corrected_resampled_t_test

@@ -26,7 +26,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..solvers.svor.warm_start import Solved
+from ..solvers.svor.dual import Solved
 from ..svm.svor import SVOR
 
 Candidate = dict[str, Any]

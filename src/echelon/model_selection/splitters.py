@@ -22,7 +22,7 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import check_random_state
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Codes, Index, KeysLike, LabelsLike, MatrixLike, RandomStateLike
 from ..base.folds import dealt_parts
 from ..ordinal.arrays import require_count

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_expit, log_ndtr, ndtri
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Array
 
 _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Array
 
 Function = Callable[[Array], Array]

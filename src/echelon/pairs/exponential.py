@@ -24,10 +24,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .._native._pair_windows import mixed_levels
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Codes, Matrix, Vector
+from .misranking import scatter
 from .pair_set import LevelPairs, exclusive_sums
-from .score_order import scatter
 
 COUNTS = ("once", "per_threshold")
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from .._native._pair_windows import window_moments, window_sums
 from .._utils.types import Vector
+from .misranking import Levels, ScoreOrder, ScoreSorter
 from .pair_set import LevelPairs
-from .score_order import Levels, ScoreOrder, ScoreSorter
 
 
 class HingeLoss:

@@ -25,8 +25,8 @@ from scipy.special import expit
 
 from .._native._pair_boxes import N_MOMENTS, pair_fields
 from .._utils.types import Vector
+from .misranking import ScoreOrder, ScoreSorter
 from .pair_set import LevelPairs
-from .score_order import ScoreOrder, ScoreSorter
 
 # e^−37 is below the spacing of numbers next to 1.
 _REACH = 37

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Vector
 from .exponential import ExponentialLoss
 from .hinge import HingeLoss

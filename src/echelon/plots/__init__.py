@@ -6,11 +6,10 @@ from .confusion import OrdinalConfusionDisplay
 from .curves import BoostingCurveDisplay, LearningCurveDisplay
 from .decision_boundary import DecisionBoundaryDisplay
 from .effect import EffectDisplay
-from .importance import ImportanceDisplay, RelevanceDisplay
+from .importance import ImportanceDisplay, RelevanceDisplay, RuleCoverageDisplay
 from .latent import LatentDisplay
 from .margins import MarginDistributionDisplay
 from .roc import PairwiseROCDisplay, ROCDisplay
-from .rule_coverage import RuleCoverageDisplay
 
 __all__ = [
     "BoostingCurveDisplay",

@@ -11,15 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import ClassesLike, Index, LabelsLike, MatrixLike, Vector, VectorLike
 from ..metrics._labels import read_probabilities
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import read_scale
 from ..ordinal.reduction import exceedance
 from . import style
-from .display import RowsDisplay
-from .reading import probabilities_of
+from .display import RowsDisplay, probabilities_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

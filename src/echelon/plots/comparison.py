@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from ..metrics import NemenyiResult, Summary, nemenyi_test
 from ..metrics.measures import known_measures
 from . import style

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.metrics import confusion_matrix
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import ClassesLike, LabelsLike, VectorLike
 from ..metrics import OrdinalReport, ordinal_report
 from ..metrics._labels import read_labels

@@ -11,11 +11,9 @@ from ..base.validation import class_factors
 from ..metrics import misranking_loss
 from ..ordinal.arrays import check_weights
 from ..ordinal.costs import cost_matrix
-from ..ordinal.labels import OrdinalScale
-from ..ordinal.relevance import read_relevance
+from ..ordinal.labels import OrdinalScale, read_relevance
 from . import style
-from .display import Display
-from .reading import model_with, name_of
+from .display import Display, model_with, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,8 +14,7 @@ from ..base.wrappers import known_inputs
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import OrdinalScale
 from . import style
-from .display import Picture
-from .reading import classes_of, labelling_model, name_of
+from .display import Picture, classes_of, labelling_model, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

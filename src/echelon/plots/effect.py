@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import ClassesLike
 from . import style
 from .display import Display

@@ -12,8 +12,7 @@ from .._utils.types import ClassesLike, LabelsLike, Vector, VectorLike
 from ..metrics._labels import read_scores
 from ..ordinal.labels import read_scale
 from . import style
-from .display import RowsDisplay
-from .reading import latent_of
+from .display import RowsDisplay, latent_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -21,14 +21,12 @@ from ..base.wrappers import inner_estimator, known_inputs
 from ..metrics._labels import require_length
 from ..metrics.responses import ranking_scores
 from ..ordinal.arrays import check_weights, read_numbers
-from ..ordinal.labels import read_scale
+from ..ordinal.labels import read_relevance, read_scale
 from ..ordinal.reduction import side_matrix
-from ..ordinal.relevance import read_relevance
 from ..pairs.pair_set import PairSet
 from ..solvers.ranking.pair_draws import PairSampler
 from . import style
-from .display import Display
-from .reading import classes_of, labelling_model, name_of
+from .display import Display, classes_of, labelling_model, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

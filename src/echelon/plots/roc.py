@@ -15,8 +15,7 @@ from ..metrics._labels import read_scores, require_length
 from ..ordinal.arrays import check_weights, read_numbers
 from ..ordinal.labels import read_scale
 from . import style
-from .display import RowsDisplay
-from .reading import latent_of, threshold_scores
+from .display import RowsDisplay, latent_of, threshold_scores
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""Colours and sizes of all displays, and the few ways in which they put text on axes.
+"""Pictures as bytes, the same for the same drawing.
 
 A picture uses no colour that is not named here, so that a page can exchange them for those of its
 theme. Fills are these colours with an opacity, so that text of colour INK reads on light and dark.
@@ -8,19 +8,49 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.extras import require_extra
+from .._utils.packages import require_extra
 from .._utils.types import Vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.figure import Figure as Canvas
     from matplotlib.text import Text
+
+
+def render(
+    name: str,
+    size: tuple[float, float],
+    draw: Callable[[Canvas], None],
+    *,
+    format: str = "svg",
+    layout: Literal["constrained"] | None = "constrained",
+    settings: Mapping[Any, Any] | None = None,
+) -> bytes:
+    """Draw on an empty figure of some inches; the same name and drawing give the same bytes."""
+    require_pyplot()
+    import matplotlib
+    from matplotlib.figure import Figure as Canvas
+
+    content = BytesIO()
+    fixed: Any = {"svg.hashsalt": name, "svg.fonttype": "none"}
+    with matplotlib.rc_context({**fixed, **(settings or {})}):
+        canvas = Canvas(figsize=size, layout=layout)
+        draw(canvas)
+        if format == "svg":
+            # Only images within the drawing have pixels; few keep the file small.
+            canvas.savefig(content, format=format, dpi=36, metadata={"Date": None})
+        else:
+            canvas.savefig(content, format=format, dpi=120)
+    return content.getvalue()
+
 
 Grid: TypeAlias = Literal["both", "x", "y"]
 """Lines across which axes."""

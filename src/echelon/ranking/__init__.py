@@ -1,7 +1,6 @@
 """Rankers: support vectors, boosting, perceptrons, linear programs, and preferences."""
 
-from ..pairs.preference_function import BudgetExceeded
-from ..pairs.preference_order import quicksort, sort_by_degree
+from ..pairs.preference_order import BudgetExceeded, quicksort, sort_by_degree
 from .linear_rank_svm import LinearRankSVM
 from .margin_lp import MarginLPRanker
 from .online_rank_svm import OnlineRankSVM

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..base.estimator import BaseEstimator
 from ..base.validation import RankingData
 from ..solvers.ranking.pair_newton import solve_linear_pairs
-from .linear_mixins import LinearRankerMixin
-from .rank_svm_mixin import RankSVMMixin
+from .mixins import LinearRankerMixin, RankSVMMixin
 
 
 class LinearRankSVM(RankSVMMixin, LinearRankerMixin, BaseEstimator):

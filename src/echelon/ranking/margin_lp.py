@@ -7,13 +7,12 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .._utils.choices import require_choice
-from .._utils.warnings import warn_caller
+from .._utils.messages import require_choice, warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count, require_positive
 from ..solvers.ranking.margin_lp import MarginResult, maximise_margin
-from .linear_mixins import LinearRankerMixin
+from .mixins import LinearRankerMixin
 
 
 class MarginLPRanker(LinearRankerMixin, BaseEstimator):

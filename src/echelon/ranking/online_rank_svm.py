@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Index, RandomStateLike, Vector
 from ..base.estimator import BaseEstimator
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs import PairSet, query_codes
 from ..pairs.losses import HINGE_LOSSES, pair_loss
-from ..solvers.ranking.online_rank_svm import RATES, DescentState, PairSteps, descend
+from ..solvers.ranking.online import RATES, DescentState, PairSteps, descend
 from ..solvers.ranking.pair_draws import PairSampler
-from .linear_mixins import LinearRankerMixin, StreamedRankerMixin
+from .mixins import LinearRankerMixin, StreamedRankerMixin
 
 # Query of rows without one, which no id of the user equals.
 _NO_QUERY = ()

@@ -17,11 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Index, RandomStateLike, Vector
 from ..ordinal.arrays import LARGEST_SEED, require_count
-from ..pairs.preference_function import BudgetExceeded
-from ..pairs.preference_order import order_by
+from ..pairs.preference_order import BudgetExceeded, order_by
 from .event_loops import EventLoop, Receiver, close_all
 
 

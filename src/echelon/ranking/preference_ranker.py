@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import EstimatorLike, Index, KeysLike, MatrixLike, RandomStateLike, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import RankerMixin
@@ -20,8 +20,7 @@ from ..base.pair_explanations import PairExplanation, explanation, shapley_terms
 from ..base.validation import RankingData, two_rows, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..pairs import ListedPairs, PairSet
-from ..pairs.preference_function import OrderResult
-from ..pairs.preference_order import DECISIONS, METHODS, order_by
+from ..pairs.preference_order import DECISIONS, METHODS, OrderResult, order_by
 from ..pairs.queries import query_codes
 from ..solvers.ranking.pair_draws import draw_pairs
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice, warn_caller
 from .._utils.types import (
     EstimatorLike,
     Index,
@@ -23,7 +23,6 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
-from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import RankerMixin
 from ..base.pair_explanations import PairTerm
@@ -31,7 +30,7 @@ from ..base.rounds import HeldOutPairs, RoundsMixin, hold_out_pairs
 from ..base.validation import RankingData, one_column, validate_inputs
 from ..metrics.ranking import pairwise_accuracy
 from ..metrics.scorers import as_ranking_scorer
-from ..ordinal.relevance import read_relevance
+from ..ordinal.labels import read_relevance
 from ..pairs.pair_rows import laid_out_rows
 from ..solvers.boosting.bins import check_max_bins
 from ..solvers.boosting.step_tables import StepTable, sum_steps

@@ -8,9 +8,9 @@ from .._utils.types import RandomStateLike, Vector
 from ..base.estimator import BaseEstimator
 from ..base.validation import RankingData
 from ..ordinal.arrays import require_count
+from ..solvers.ranking.online import PairPerceptron, solve_rank_perceptron
 from ..solvers.ranking.pair_draws import PairSampler
-from ..solvers.ranking.rank_perceptron import PairPerceptron, solve_rank_perceptron
-from .linear_mixins import LinearRankerMixin, StreamedRankerMixin
+from .mixins import LinearRankerMixin, StreamedRankerMixin
 
 
 class RankPerceptron(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):

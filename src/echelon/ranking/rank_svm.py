@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import RandomStateLike, Vector
 from ..base.estimator import BaseEstimator
 from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
@@ -18,7 +18,6 @@ from ..kernels import Kernel, Precomputed
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs.pair_rows import paired_rows, restrict_pairs
 from ..pairs.pair_set import PairSet
-from ..solvers.ranking.kernel_factor import factor_kernel
 from ..solvers.ranking.pair_dual import solve_pair_dual
 from ..solvers.ranking.pair_newton import (
     PairSolution,
@@ -26,8 +25,8 @@ from ..solvers.ranking.pair_newton import (
     solve_pairs,
     without_idle_rows,
 )
-from ..solvers.ranking.score_spaces import kernel_space
-from .rank_svm_mixin import RankProblem, RankSVMMixin
+from ..solvers.ranking.score_spaces import factor_kernel, kernel_space
+from .mixins import RankProblem, RankSVMMixin
 
 # So many stated pairs at most are solved in the dual unless the solver is chosen.
 _FEW_PAIRS = 2_000

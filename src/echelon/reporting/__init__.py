@@ -1,6 +1,5 @@
 """Reports of comparisons and models as one HTML page each; they need the ``report`` extra."""
 
-from .build import report
-from .document import Report
+from .build import Report, report
 
 __all__ = ["Report", "report"]

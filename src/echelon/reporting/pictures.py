@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..plots import style
 from ..plots.display import Display
-from ..plots.rendering import render
+from ..plots.style import render
 from .content import Figure, Table
 
 if TYPE_CHECKING:

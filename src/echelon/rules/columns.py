@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from ..ordinal.columns import LabelColumn, is_missing, plain_array, read_column
 
 Categories = tuple[Any, ...]

@@ -16,8 +16,8 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.choices import require_choice
 from .._utils.frames import one_row
+from .._utils.messages import require_choice, warn_caller
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -29,7 +29,6 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
-from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
@@ -51,9 +50,18 @@ from ..solvers.rules.losses import AbsoluteLoss, RankLoss, RuleLoss, ThresholdLo
 from ..solvers.rules.rank_rules import ClassWeights, boost_rules
 from ..solvers.rules.search import TECHNIQUES, RuleSearch
 from .columns import as_positions, learn_columns
-from .ensemble import GrowingScores, Levels, RuleEnsemble, RuleModel, Stage, beside, carried_on
+from .ensemble import (
+    GrowingScores,
+    Levels,
+    Pruning,
+    RuleEnsemble,
+    RuleModel,
+    Stage,
+    beside,
+    carried_on,
+    kept_rules,
+)
 from .explanations import ReadableRulesMixin, explain_rule_pair
-from .pruning import Pruning, kept_rules
 
 # Added to W_> and W_<, as a share of the loss, before their ratio gives the response of a rule.
 _SMOOTHING = 1e-4

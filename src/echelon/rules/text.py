@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.frames import make_frame
-from .._utils.text import aligned
+from .._utils.frames import aligned, make_frame
 from .._utils.types import Vector
 from .rule import Naming, Rule
 from .words import level, score_ranges, table, typical, wrapped

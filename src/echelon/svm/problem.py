@@ -1,22 +1,26 @@
-"""What an `SVOR` solves: validated data with their kernel, and the form of the dual problem."""
+"""The dual problem of an `SVOR`, and many of them on the same rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Codes, Index, Matrix, Vector
 from ..base.kernel_machine import take_inputs
 from ..base.validation import OrdinalData
 from ..kernels import Kernel
 from ..kernels.cache import RowSource
 from ..ordinal.costs import adjacent_weights
-from ..ordinal.thresholds import all_levels
+from ..ordinal.reduction import decode
+from ..ordinal.thresholds import all_levels, margins
 from ..solvers.svor import dual as threshold_dual
-from ..solvers.svor.dual import ThresholdDual
+from ..solvers.svor.dual import Solved, ThresholdDual
+
+if TYPE_CHECKING:
+    from .svor import SVOR
 
 _DUALS = {
     "implicit": threshold_dual.implicit,
@@ -109,3 +113,31 @@ def _weights_between(observed: Codes, n_classes: int) -> Matrix:
     weights[observed[:-1], observed[:-1]] = 1.0
     weights[observed[1:], observed[:-1]] = 1.0
     return weights
+
+
+class SignedMachines:
+    """Machines for signed weights V, whose sizes are the boxes of the dual problem over C.
+
+    Kernel rows are shared, and a machine that differs from the last in C alone starts from its
+    solution. C is read at every call.
+
+    Parameters
+    ----------
+    model : SVOR
+    data : OrdinalData
+    """
+
+    def __init__(self, model: SVOR, data: OrdinalData) -> None:
+        model._check_parameters().require_implicit("boosting by costs")
+        self._model = model
+        self._problem = model._prepare(data, np.ones((len(data.codes), data.n_classes - 1)))
+        self._last: Solved | None = None
+
+    def __call__(self, V: Matrix) -> tuple[tuple[Problem, Solved], Codes]:
+        """Problem, dual problem and solution, and the ranks of all rows."""
+        problem = replace(self._problem, unit_boxes=np.abs(V[self._problem.rows]))
+        self._last = self._model._solve(problem, self._last)
+        solution = self._last[1]
+        ranks = np.zeros(len(V), dtype=np.intp)
+        ranks[problem.rows] = decode(margins(solution.scores, solution.thresholds))
+        return (problem, self._last), ranks

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.messages import warn_caller
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -26,7 +27,6 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
-from .._utils.warnings import warn_caller
 from ..base.estimator import BaseEstimator
 from ..base.folds import deal_folds
 from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
@@ -46,10 +46,9 @@ from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
 from ..solvers.linear.calibration import Calibration, calibrate
+from ..solvers.svor.dual import Solved, best_start
 from ..solvers.svor.smo import solve_threshold_dual
-from ..solvers.svor.warm_start import Solved, best_start
-from .problem import Formulation, Problem
-from .signed_machines import SignedMachines
+from .problem import Formulation, Problem, SignedMachines
 
 _CALIBRATION_FOLDS = 5
 

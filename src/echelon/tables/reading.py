@@ -6,7 +6,7 @@ from collections.abc import Collection, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._utils.extras import require_extra
+from .._utils.packages import require_extra
 from .arrow_files import ArrowReader
 from .delimited import DelimitedReader
 from .faults import TableError, no_such_column

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from echelon._utils.files import whole_file
 
-from .._utils.extras import require_extra
+from .._utils.packages import require_extra
 from .faults import TableError
 from .formats import TEXT_FORMATS, output_format
 from .rendering import delimited_header, delimited_rows, json_rows

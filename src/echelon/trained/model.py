@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .._utils.messages import warn_caller
+from .._utils.packages import package_version
 from .._utils.types import LabelArray, MatrixLike
-from .._utils.versions import package_version
-from .._utils.warnings import warn_caller
 from ..ordinal.labels import read_scale
 from ..tables import Schema
 from .model_file import (

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._utils.extras import require_extra
 from .._utils.files import write_whole
+from .._utils.packages import require_extra
 from .trust import UnknownTypeError, find_types, is_trusted, name_types
 
 KIND = "echelon model"

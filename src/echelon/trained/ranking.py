@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._utils.choices import require_choice
+from .._utils.messages import require_choice
 from .._utils.types import Vector
 from ..base.mixins import best_first
 from ..tables import RankingTable, TableError, encode_target, read_table

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.choices import require_choice
-from .._utils.feature_names import input_names
+from .._utils.frames import input_names
+from .._utils.messages import require_choice
 from .._utils.types import (
     ClassWeightLike,
     Codes,

@@ -26,8 +26,8 @@ from support.gaussian_process import (
 
 from echelon.ordinal.likelihoods import get_link
 from echelon.solvers.gp.ep import solve_ep
+from echelon.solvers.gp.evidence import OrdinalLikelihood
 from echelon.solvers.gp.laplace import solve_laplace
-from echelon.solvers.gp.likelihood import OrdinalLikelihood
 from echelon.solvers.gp.prior import DensePrior, SparsePrior
 
 LINKS = ("probit", "logit")

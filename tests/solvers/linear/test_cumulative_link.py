@@ -9,10 +9,10 @@ from echelon.solvers.linear.cumulative_link import (
     _evaluate,
     _gradient,
     _hessian,
+    separating_columns,
     solve_cumulative_link,
 )
 from echelon.solvers.linear.design import StandardizedDesign
-from echelon.solvers.linear.separation import separating_columns
 
 
 def make_problem(link, seed=0, n=40, d=3, K=4, ridge=0.1):

@@ -16,8 +16,8 @@ from echelon.solvers.linear.svor_pass import (
     evaluate,
     slopes_along,
 )
+from echelon.solvers.linear.svor_path import iterative_solver, ordered_minimiser
 from echelon.solvers.linear.svor_rows import DenseBlock, SparseBlock, summarise
-from echelon.solvers.linear.svor_step import iterative_solver, ordered_minimiser
 
 
 def make_problem(X, codes, W, *, C=1.0, squared=True, weights=None, loss=None):

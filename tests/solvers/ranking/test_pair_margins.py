@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from support.listed_pairs import listed, pair_sets
 
 from echelon.pairs import PairSet
-from echelon.solvers.ranking.pair_margins import least_margin, worst_pairs
+from echelon.solvers.ranking.margin_lp import least_margin, worst_pairs
 
 SCORES = st.lists(st.integers(-3, 3), min_size=12, max_size=12)
 

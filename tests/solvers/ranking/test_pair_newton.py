@@ -7,12 +7,10 @@ from support.rank_svm import all_pairs, least_objective, objective
 
 from echelon.kernels import Gaussian
 from echelon.pairs.pair_set import PairSet
-from echelon.solvers.ranking.kernel_factor import factor_kernel
 from echelon.solvers.ranking.pair_draws import draw_pairs
 from echelon.solvers.ranking.pair_dual import solve_pair_dual
-from echelon.solvers.ranking.pair_newton import solve_pairs, without_idle_rows
-from echelon.solvers.ranking.score_spaces import KernelSpace, LinearSpace
-from echelon.solvers.ranking.smoothed_hinge import SmoothedHinge
+from echelon.solvers.ranking.pair_newton import SmoothedHinge, solve_pairs, without_idle_rows
+from echelon.solvers.ranking.score_spaces import KernelSpace, LinearSpace, factor_kernel
 
 
 @st.composite

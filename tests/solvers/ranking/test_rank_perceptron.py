@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from support.listed_pairs import listed, ranking_data
 
 from echelon.pairs import PairSet
-from echelon.solvers.ranking.rank_perceptron import PairPerceptron, solve_rank_perceptron
+from echelon.solvers.ranking.online import PairPerceptron, solve_rank_perceptron
 
 
 def one_by_one(X, winners, losers):

@@ -24,9 +24,8 @@ from echelon.kernels.cache import CachedRows, GramRows
 from echelon.ordinal.costs import cost_matrix, threshold_weights
 from echelon.solvers.svor import dual as threshold_dual
 from echelon.solvers.svor import smo as threshold_smo
-from echelon.solvers.svor.dual import Coupling
+from echelon.solvers.svor.dual import Coupling, scaled_start
 from echelon.solvers.svor.smo import solve_threshold_dual
-from echelon.solvers.svor.warm_start import scaled_start
 
 every_formulation = pytest.mark.parametrize(("form", "cost"), FORMULATIONS)
 # Rounding that a chain of steps may leave in a sum of multipliers, as a part of all boxes.

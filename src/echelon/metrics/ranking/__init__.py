@@ -19,21 +19,20 @@ from .auc_intervals import (
     auc_deviation_probability,
     compare_auc,
 )
-from .emphasis import preference_loss, weighted_misranking
-from .emphasis_axioms import check_emphasis
+from .emphasis import check_emphasis, preference_loss, weighted_misranking
 from .first_hit import (
     expected_reciprocal_rank,
     hit_rate,
     mean_reciprocal_rank,
     reciprocal_rank,
 )
+from .gains import PRESETS, Conventions
 from .misranking import (
     kendall_tau_by_query,
     misranking_loss,
     pairwise_accuracy,
     stated_misranking_loss,
 )
-from .presets import PRESETS, Conventions
 from .retrieval import (
     average_precision,
     dcg,

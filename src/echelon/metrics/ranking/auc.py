@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import trapezoid
 
-from ..._utils.choices import require_choice
+from ..._utils.messages import require_choice
 from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
 from .misranking import PairShares, QueryPairs, pair_metric, pair_rows, query_pairs, tie_error
 from .queries import QueryRows, by_query

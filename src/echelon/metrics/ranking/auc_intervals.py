@@ -14,7 +14,7 @@ from typing import Any
 import numpy.typing as npt
 from scipy import stats
 
-from ..._utils.choices import require_choice
+from ..._utils.messages import require_choice
 from ..._utils.types import LabelsLike, Vector
 from ...ordinal.arrays import require_count
 from ..significance import two_sided_p

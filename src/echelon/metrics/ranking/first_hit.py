@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from ..._utils.choices import require_choice
+from ..._utils.messages import require_choice
 from ..._utils.types import Codes, KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
 from ...ordinal.arrays import require_count
-from .gains import Gain, discounts_of, gains_of
-from .presets import conventions
+from .gains import Gain, conventions, discounts_of, gains_of
 from .queries import Ranking, by_query, padded_queries, rank_rows
 from .summary import QueryScores, query_metric, settled
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._utils.choices import require_choice
+from ..._utils.messages import require_choice
 from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
 from ...pairs.misranking import misranked, misranked_by_query
 from ...pairs.pair_set import PairSet

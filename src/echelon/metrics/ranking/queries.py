@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ..._utils.choices import require_choice
+from ..._utils.messages import require_choice
 from ..._utils.types import Codes, Vector
 from ...ordinal.arrays import check_weights, finite_vector, read_numbers
-from ...ordinal.relevance import read_relevance
+from ...ordinal.labels import read_relevance
 from ...pairs.queries import by_id, query_codes
 from .._labels import require_length
 

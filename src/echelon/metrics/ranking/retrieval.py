@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._utils.choices import require_choice
+from ..._utils.messages import require_choice
 from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
 from ...ordinal.arrays import require_count
-from .gains import Discount, Gain, discounts_of, gains_of, within
-from .presets import conventions
+from .gains import Discount, Gain, conventions, discounts_of, gains_of, within
 from .queries import QueryRows, Ranking, by_query, fall_within, rank_rows
 from .summary import QueryScores, query_metric, settled
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ..._utils.choices import require_choice
+from ..._utils.messages import require_choice
 from ..._utils.types import KeysLike, LabelsLike, RandomStateLike, Vector, VectorLike
 from ..significance import two_sided_p
 from .queries import by_query

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, Protocol
 import numpy as np
 from scipy import stats
 
-from ..._utils.choices import require_choice
+from ..._utils.messages import require_choice
 from ..._utils.types import RandomStateLike, Vector
 from ...ordinal.arrays import require_count
 from .queries import QueryRows

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._utils.versions import package_versions
+from ..._utils.packages import package_versions
 from ...base.wrappers import last_step
 from ..content import Pairs, Section, Sentences, count
 from ..facts import MOST_ROWS, Facts

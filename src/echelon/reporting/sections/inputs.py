@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...inspection import explain_rows, feature_effects
-from ...inspection.columns import read_feature
 from ...inspection.raw_rules import raw_rules
 from ...inspection.table import Table as Inputs
+from ...inspection.table import read_feature
 from ...inspection.words import shown_value
 from ...plots import EffectDisplay, ImportanceDisplay
 from ...rules.text import by_importance

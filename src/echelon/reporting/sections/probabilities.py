@@ -10,7 +10,7 @@ from ..._utils.types import Matrix
 from ...base.wrappers import last_step
 from ...metrics import ordinal_log_loss, ranked_probability_score
 from ...plots import CumulativeCalibrationDisplay, LatentDisplay
-from ...plots.reading import latent_of
+from ...plots.display import latent_of
 from ..content import (
     Cell,
     Column,

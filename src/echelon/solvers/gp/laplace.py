@@ -24,8 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._utils.types import Vector
-from .evidence import Evidence, Gradient
-from .likelihood import LatentTerms, OrdinalLikelihood
+from .evidence import Evidence, Gradient, LatentTerms, OrdinalLikelihood
 from .prior import Factor, Prior
 
 _TOLERANCE = 1e-19

@@ -33,11 +33,11 @@ from .dual import (
     kkt_bounds,
     links,
     primal_objective,
+    scaled_start,
     thresholds_of,
     worst_exchange,
 )
 from .free_newton import free_multipliers, newton_step
-from .warm_start import scaled_start
 
 Progress = Callable[[int, float], None]
 

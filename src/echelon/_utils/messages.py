@@ -1,7 +1,9 @@
-"""Parameters that are one of some names."""
+"""Sentences for the user: parameters out of range, and warnings that point at his line."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,8 +23,28 @@ def require_choice(name: str, value: Any, accepted: Iterable[Any], *others: str)
     ValueError: cost must be 'absolute', 'squared' or a matrix; found 3.
     """
     values = list(accepted)
-    if any(type(value) is type(one) and value == one for one in values):
+    # True is an int, and equal to 1, but it is not the value 1.
+    if any(
+        isinstance(value, type(one))
+        and isinstance(value, bool) == isinstance(one, bool)
+        and value == one
+        for one in values
+    ):
         return
     *first, last = [*map(repr, values), *others]
     listed = f"{', '.join(first)} or {last}" if first else last
     raise ValueError(f"{name} must be {listed}; found {value!r}.")
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn as from the innermost line outside this package."""
+    frame = sys._getframe(1)
+    level = 2
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == "echelon"
