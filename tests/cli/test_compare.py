@@ -149,7 +149,6 @@ def test_model_and_report_are_of_the_best(run, monkeypatch, messy, tmp_path, cap
 
     def train(table, name, **more):
         asked["train"] = (name, table.target)
-        asked["figures"] = more["evaluate"].model
         return Trained()
 
     def report(subject, rows, **more):
@@ -163,7 +162,6 @@ def test_model_and_report_are_of_the_best(run, monkeypatch, messy, tmp_path, cap
     outputs = ["--save", tmp_path / "best.echelon", "--report", tmp_path / "report.html"]
     assert run("compare", messy, "--order", ORDER, *outputs, *options(tmp_path)) == 0
     assert asked["train"] == ("ProportionalOdds probit", "rating")
-    assert asked["figures"] == "ProportionalOdds probit"
     assert asked["report"] == (Trained, "ProportionalOdds probit")
     assert asked["kinds"]["colour"] == "category"
     said = capsys.readouterr()

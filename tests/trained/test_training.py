@@ -14,7 +14,6 @@ from support.mixed_tables import ORDER, WORDS, mixed_frame
 from echelon import ProportionalOdds, RankBoost, RoundedRegressor
 from echelon.base.wrappers import final_estimator
 from echelon.meta.calibration import OrdinalCalibrator
-from echelon.model_selection.leaderboard import LeaderboardRow
 from echelon.model_selection.preparation import prepare
 from echelon.tables import TableError, labelled_table, ranking_table
 from echelon.trained import train
@@ -217,11 +216,3 @@ def test_judged_pairs_of_a_frame():
         ranking_table(frame)
     with pytest.raises(TableError, match="`qid` and `id` name the same column, 'item'"):
         ranking_table(frame, pairs=pairs, qid="item", id="item")
-
-
-def test_figures_of_a_leaderboard_are_taken_over(table):
-    folds = {"mae": np.array([0.2, 0.4, np.nan]), "rps": np.full(3, np.nan)}
-    row = LeaderboardRow("odds", folds, 0.1)
-    model = train(table, ProportionalOdds(alpha=1.0), evaluate=row)
-    assert model.metrics == {"mae": pytest.approx(0.3), "mae_se": pytest.approx(0.1)}
-    assert model.extra["settings_searched"] == "in every fold"

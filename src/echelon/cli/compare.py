@@ -263,14 +263,7 @@ def _write_more(
 
         with step_line() as step:
             step(f"Fitting {board.best.model} to all rows")
-            trained = train(
-                table,
-                board.best.model,
-                cost=cost,
-                random_state=seed,
-                evaluate=board.best,
-                n_jobs=jobs,
-            )
+            trained = train(table, board.best.model, cost=cost, random_state=seed, n_jobs=jobs)
         show_figures(trained)
         trained.save(outputs.save)
         typer.echo(f"Written: {outputs.save}")

@@ -6,13 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..metrics import Summary
 from ..metrics.measures import Need, measure_responses
-from ..model_selection.leaderboard import LeaderboardRow
 from .model import TrainedModel
 
 #: Measures that a trained model keeps, as far as it gives what they need.
@@ -29,16 +27,6 @@ def measure(model: TrainedModel, X: Any, y: Any, cost: Any = None) -> dict[str, 
         responses["intervals"] = model.predict_interval(X)
     by_cost = {} if cost is None else measure_responses(["cost"], y, responses, cost=cost, **scale)
     return by_cost | measure_responses(KEPT, y, responses, **scale)
-
-
-def row_figures(row: LeaderboardRow) -> dict[str, float]:
-    """The figures of a model on a leaderboard, as `cross_validated` gives them."""
-    figures: dict[str, float] = {}
-    for name in row.folds:
-        summary = row.summary(name)
-        if np.isfinite(summary.mean):
-            figures |= {name: float(summary.mean), f"{name}_se": float(summary.se)}
-    return figures
 
 
 def cross_validated(

@@ -17,14 +17,13 @@ from ..base.wrappers import final_estimator
 from ..meta.calibration import OrdinalCalibrator
 from ..meta.conformal import ConformalOrdinal
 from ..metrics.probability import row_ranked_probability_scores
-from ..model_selection.leaderboard import LeaderboardRow
 from ..model_selection.preparation import prepare
 from ..model_selection.roster import Candidate, find_candidate
 from ..model_selection.splitters import stratified_folds
 from ..model_selection.tuning import tune
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, RankingTable, labelled_table
-from .figures import cross_validated, measure, row_figures
+from .figures import cross_validated, measure
 from .model import TrainedModel
 from .ranking import train_ranker
 
@@ -47,7 +46,7 @@ def train(
     cost: CostLike | None = None,
     confidence: float = 0.9,
     random_state: int = 0,
-    evaluate: bool | LeaderboardRow = True,
+    evaluate: bool = True,
     n_jobs: int | None = None,
 ) -> TrainedModel:
     """Tune a model, fit it to all rows, and give it probabilities, intervals and figures.
@@ -78,10 +77,9 @@ def train(
         Share of rows whose label a prediction interval shall hold.
     random_state : int
         Seed of folds and models.
-    evaluate : bool or LeaderboardRow
+    evaluate : bool
         Whether to measure the model by cross-validation, with the settings fixed that were
-        searched on all rows: the figures are slightly optimistic, unlike those of `run_contest`,
-        whose row for this model may be given instead.
+        searched on all rows: the figures are slightly optimistic, unlike those of `run_contest`.
     n_jobs : int, optional
         Processes, as in joblib.
 
@@ -116,7 +114,7 @@ def train(
             table,
             "LinearRankSVM" if model is None else model,
             random_state=random_state,
-            evaluate=bool(evaluate),
+            evaluate=evaluate,
             n_jobs=n_jobs,
         )
     model = "ProportionalOdds logit" if model is None else model
@@ -155,7 +153,7 @@ def _train_labels(
     cost: Any,
     confidence: float,
     random_state: int,
-    evaluate: bool | LeaderboardRow,
+    evaluate: bool,
     n_jobs: int | None,
 ) -> TrainedModel:
     X, y, classes = table.X, table.y, list(table.classes)
@@ -183,10 +181,7 @@ def _train_labels(
         },
     )
     recipe = Recipe(blank, inside, confidence, random_state)
-    if isinstance(evaluate, LeaderboardRow):
-        blank.metrics = row_figures(evaluate)
-        blank.extra["settings_searched"] = "in every fold"
-    elif evaluate:
+    if evaluate:
         folds = stratified_folds(read_scale(y, classes)[1], _FOLDS, random_state)
         blank.metrics, measured = cross_validated(
             partial(recipe.fit_and_measure, X, y, cost), folds, patience=_PATIENCE, n_jobs=n_jobs
