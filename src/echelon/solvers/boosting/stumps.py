@@ -73,6 +73,14 @@ class StumpSearch:
         K.
     n_threads : int, default=1
         Threads over features; the stump does not depend on their number.
+
+    Examples
+    --------
+    >>> from echelon.solvers.boosting.bins import bin_inputs
+    >>> search = StumpSearch(bin_inputs(np.array([[0.0], [1.0], [2.0]])), 2)
+    >>> stump, ranks = search.find(np.array([[-1.0], [1.0], [1.0]]))
+    >>> stump.thresholds, ranks
+    (array([0.5]), array([0, 1, 1]))
     """
 
     def __init__(self, bins: BinnedInputs, n_classes: int, n_threads: int = 1) -> None:
@@ -143,20 +151,6 @@ class _Worker:
         cuts = np.empty(V.shape[1], dtype=np.intp)
         trace_cuts(sums, 0, n_bins, rising, slack, at, self._work, cuts)
         return cuts, sums[n_bins].copy()
-
-
-def best_stump(bins: BinnedInputs, V: Matrix) -> tuple[Stump, Codes]:
-    """The stump of least cost and its ranks of the rows.
-
-    Examples
-    --------
-    >>> from echelon.solvers.boosting.bins import bin_inputs
-    >>> bins = bin_inputs(np.array([[0.0], [1.0], [2.0]]))
-    >>> stump, ranks = best_stump(bins, np.array([[-1.0], [1.0], [1.0]]))
-    >>> stump.thresholds, ranks
-    (array([0.5]), array([0, 1, 1]))
-    """
-    return StumpSearch(bins, V.shape[1] + 1).find(V)
 
 
 def tabulate(stumps: Sequence[Stump], weights: Vector) -> list[StepTable]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.optimize
@@ -50,30 +50,6 @@ class Curvature:
     core: Matrix
 
 
-class RefitLoss(Protocol):
-    """A convex loss of scores that stays the same when all of them move together."""
-
-    @property
-    def codes(self) -> Codes:
-        """Level of each row."""
-
-    @property
-    def weights(self) -> Vector:
-        """Weight of each row."""
-
-    def at(self, scores: Vector) -> tuple[float, Vector]:
-        """The loss and its gradient in the scores."""
-
-    def curvature(self, scores: Vector) -> Curvature:
-        """Its second derivative in the scores."""
-
-    def take(self, rows: Index, times: Vector) -> Self:
-        """The same loss of some rows only, with weights multiplied."""
-
-    def stages(self) -> tuple[Self, ...]:
-        """Losses from smooth to sharp, the last being this one; each helps to solve the next."""
-
-
 @dataclass(frozen=True)
 class _LevelLoss:
     codes: Codes
@@ -85,7 +61,7 @@ class _LevelLoss:
             raise ValueError("codes must hold two levels or more among rows of positive weight.")
 
     def stages(self) -> tuple[Self, ...]:
-        """The loss itself alone."""
+        """Losses from smooth to sharp, each of which helps to solve the next: here itself alone."""
         return (self,)
 
     @cached_property
@@ -284,6 +260,10 @@ class SmoothAbsoluteLoss:
         """Residuals, their smoothed lengths, and the share of each row in all weight."""
         residuals = self.codes - scores - self.shift(scores)
         return residuals, np.hypot(residuals, self.smoothing), self.weights / self.weights.sum()
+
+
+#: A convex loss of scores that stays the same when all of them move together.
+RefitLoss = LogPairLoss | LogThresholdLoss | SmoothAbsoluteLoss
 
 
 def _softmax(logs: Vector) -> Vector:
