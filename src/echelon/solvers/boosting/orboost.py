@@ -283,11 +283,9 @@ def _closed_step(right: float, wrong: float, rate: float) -> float:
 
 
 def newton_step(
-    derivatives: Callable[[float], tuple[float, float]],
-    limit: float = LONGEST_STEP,
-    tolerance: float = 1e-10,
+    derivatives: Callable[[float], tuple[float, float]], tolerance: float = 1e-10
 ) -> float:
-    """Least point v ≥ 0 of a convex function, at most `limit`.
+    """Least point v ≥ 0 of a convex function that falls at 0, at most `LONGEST_STEP`.
 
     Newton's method on the first derivative, within a bracket that halves where it would leave.
 
@@ -295,7 +293,6 @@ def newton_step(
     ----------
     derivatives : callable
         First and second derivative at v, both in any common unit.
-    limit : float
     tolerance : float
         Relative precision of v.
 
@@ -304,18 +301,17 @@ def newton_step(
     >>> round(newton_step(lambda v: (v - 3.0, 1.0)), 6)
     3.0
     """
-    low, high, v = 0.0, limit, 0.0
+    low, high, v = 0.0, LONGEST_STEP, 0.0
     for _ in range(100):
         slope, curvature = derivatives(v)
-        if slope == 0.0:
-            break
-        low, high = (v, high) if slope < 0.0 else (low, v)
+        low, high = (v, high) if slope <= 0.0 else (low, v)
         aim = v - slope / curvature if curvature > 0.0 else np.inf
-        if aim >= limit > v and high == limit:
-            aim = limit
+        if aim >= LONGEST_STEP > v and high == LONGEST_STEP:
+            aim = LONGEST_STEP
         elif not low < aim < high:
             aim = 0.5 * (low + high)
-        settled, v = abs(aim - v) <= tolerance * aim, aim
+        settled = abs(aim - v) <= tolerance * aim
+        v = aim
         if settled:
             break
     return float(v)

@@ -32,10 +32,10 @@ from math import log
 import numpy as np
 
 from ..._utils.types import Matrix, Vector
-from ..boosting.orboost import newton_step
 
 LARGEST_STEP = 0.5 * log(1e10)
 
+_MOST_STEPS = 100
 _ROUNDING = 4.0 * float(np.finfo(float).eps)
 
 
@@ -180,7 +180,7 @@ def exact_step(line: Line) -> float:
         limit = LARGEST_STEP / spread
         return limit if wrong == 0.0 else min(limit, float(0.5 * np.log(right / wrong)) / spread)
 
-    return newton_step(lambda step: line.at(step)[1:], LARGEST_STEP / line.spread, _ROUNDING)
+    return _root(lambda step: line.at(step)[1:], LARGEST_STEP / line.spread)
 
 
 def book_step(line: Line) -> float:
@@ -212,4 +212,23 @@ def margin_step(line: Line, log_total: float, norm: float) -> float:
         reach = norm + step
         return -(reach * edge + log_total + log(loss)), -reach * curvature
 
-    return newton_step(falling, LARGEST_STEP / line.spread, _ROUNDING)
+    return _root(falling, LARGEST_STEP / line.spread)
+
+
+def _root(function: Callable[[float], tuple[float, float]], limit: float) -> float:
+    """Where an increasing function with its derivative crosses zero, between 0 and a limit."""
+    if function(limit)[0] <= 0.0:
+        return limit
+    low, high, step = 0.0, limit, 0.0
+    for _ in range(_MOST_STEPS):
+        value, slope = function(step)
+        if value == 0.0 or (step == 0.0 and value > 0.0):
+            return step
+        low, high = (step, high) if value < 0.0 else (low, step)
+        following = step - value / slope if slope > 0.0 else high
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if abs(following - step) <= _ROUNDING * following:
+            return following
+        step = following
+    return step
