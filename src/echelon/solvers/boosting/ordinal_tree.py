@@ -182,10 +182,9 @@ class TreeLearner:
         self.bins = bins
         self.limits = TreeLimits() if limits is None else limits
         self._n_bins = bins.n_bins.astype(np.int32)
-        missing = (bins.codes == self._n_bins[:, None]).any(axis=1)
-        self._saw_missing = bool(missing.any())
+        self._saw_missing = bool(bins.has_missing.any())
         # Features that are the same in all rows stay out, so that they change no random choice.
-        self._features = np.flatnonzero(self._n_bins + missing > 1).astype(np.int32)
+        self._features = np.flatnonzero(self._n_bins + bins.has_missing > 1).astype(np.int32)
 
     def grow(self, V: Matrix, seed: int = 0) -> tuple[OrdinalTree, Integers]:
         """Grow a tree for weights V.

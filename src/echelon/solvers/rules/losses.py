@@ -27,6 +27,7 @@ next's.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -177,6 +178,10 @@ class _ExponentialLoss:
         """W_> and W_< of a rule, as shares of the loss."""
         raise NotImplementedError
 
+    def _terms(self, *scales: Any) -> Terms:
+        state = self._factors
+        return Terms(state.levels, state.u, state.v, state.weights, *scales)
+
     def response(self, inside: Inside) -> float:
         """α."""
         right, wrong = self.split(inside)
@@ -242,16 +247,8 @@ class RankLoss(_ExponentialLoss):
 
     def terms(self) -> Terms:
         """Pairs."""
-        state, scales = self._factors, self._scales
-        return Terms(
-            state.levels,
-            state.u,
-            state.v,
-            state.weights,
-            scales.factors,
-            scales.decay,
-            self._per_threshold,
-        )
+        scales = self._scales
+        return self._terms(scales.factors, scales.decay, self._per_threshold)
 
     def split(self, inside: Inside) -> tuple[float, float]:
         """W_> and W_< of a rule, as shares of the loss."""
@@ -308,8 +305,7 @@ class ThresholdLoss(_ExponentialLoss):
 
     def terms(self) -> Terms:
         """Rows."""
-        state = self._factors
-        return Terms(state.levels, state.u, state.v, state.weights, self._shares)
+        return self._terms(self._shares)
 
     def split(self, inside: Inside) -> tuple[float, float]:
         """W_> and W_< of a rule, as shares of the loss."""

@@ -18,7 +18,7 @@ where P has the columns −p⁻ and p⁺ of each level.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -63,6 +63,10 @@ class _LevelLoss:
     def stages(self) -> tuple[Self, ...]:
         """Losses from smooth to sharp, each of which helps to solve the next: here itself alone."""
         return (self,)
+
+    def take(self, rows: Index, times: Vector) -> Self:
+        """The same loss of some rows only, with weights multiplied."""
+        return replace(self, codes=self.codes[rows], weights=self.weights[rows] * times)
 
     @cached_property
     def _sums(self) -> LevelSums:
@@ -126,11 +130,6 @@ class LogPairLoss(_LevelLoss):
         shares = self._pairs.at(scores)
         return shares.log_loss - float(np.log(self._pairs.total)), shares.gradient
 
-    def take(self, rows: Index, times: Vector) -> Self:
-        """The same loss of some rows only, with weights multiplied."""
-        weights = self.weights[rows] * times
-        return type(self)(self.codes[rows], self.n_levels, weights, self.count)
-
     def _outer(self, u: Vector, v: Vector) -> tuple[Vector, Matrix]:
         steps = np.subtract.outer(np.arange(self.n_levels), np.arange(self.n_levels))
         times = np.maximum(steps, 0) if self.count == "per_threshold" else steps > 0
@@ -174,10 +173,6 @@ class LogThresholdLoss(_LevelLoss):
         """The loss and its gradient."""
         point = self._objective.at(scores)
         return point.log_loss, -point.negative_gradient
-
-    def take(self, rows: Index, times: Vector) -> Self:
-        """The same loss of some rows only, with weights multiplied."""
-        return type(self)(self.codes[rows], self.n_levels, self.weights[rows] * times)
 
     def _outer(self, u: Vector, v: Vector) -> tuple[Vector, Matrix]:
         # The loss at threshold k is 2·√(Σ_{c>k} e^u · Σ_{c≤k} e^v) once b_k is the best.
