@@ -20,7 +20,7 @@ from echelon import (
 from echelon.gaussian_process.covariance import covariance
 from echelon.ordinal.reduction import exceedance_to_probabilities, untilted_probabilities
 from echelon.rules.columns import as_positions
-from echelon.solvers.boosting.step_tables import sum_steps
+from echelon.solvers.boosting.stumps import sum_steps
 
 X, y = ordinal_data(n=60)
 new = ordinal_data(n=40, seed=1)[0]

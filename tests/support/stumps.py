@@ -5,6 +5,19 @@ import itertools
 import numpy as np
 from hypothesis import strategies as st
 
+from echelon.solvers.boosting.ordinal_tree import TreeLearner
+from echelon.solvers.boosting.stumps import StumpSearch
+
+
+def best_stump(bins, V):
+    """The stump of least cost and its ranks of the rows."""
+    return StumpSearch(bins, V.shape[1] + 1).find(V)
+
+
+def grow_tree(bins, V, limits=None, seed=0):
+    """Tree for signed weights V on coded inputs."""
+    return TreeLearner(bins, limits).grow(V, seed)[0]
+
 
 @st.composite
 def signed_problems(draw, most_rows=9, most_features=2, most_classes=4, missing=True):

@@ -46,8 +46,7 @@ from ..ordinal.reduction import (
     vote_margins,
 )
 from ..solvers.boosting.adaboost_or import Learner, Round, boost, share_of_wrong_sides
-from ..solvers.boosting.step_tables import StepTable, sum_steps
-from ..solvers.boosting.stumps import cheapest_rank, side_weights, tabulate
+from ..solvers.boosting.stumps import StepTable, cheapest_rank, side_weights, sum_steps, tabulate
 from ..tree.stump import ORStump
 from .cost_learner import (
     ConstantRanker,

@@ -47,8 +47,7 @@ from ..solvers.boosting.orboost import (
     ThresholdObjective,
     boost,
 )
-from ..solvers.boosting.step_tables import StepTable, sum_steps
-from ..solvers.boosting.stumps import tabulate
+from ..solvers.boosting.stumps import StepTable, sum_steps, tabulate
 from ..solvers.boosting.weak_learners import LinearSearch, StumpLearner, linear_scores
 
 _CHOICES = {

@@ -33,7 +33,7 @@ from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.labels import read_relevance
 from ..pairs.pair_rows import laid_out_rows
 from ..solvers.boosting.bins import check_max_bins
-from ..solvers.boosting.step_tables import StepTable, sum_steps
+from ..solvers.boosting.stumps import StepTable, sum_steps
 from ..solvers.ranking.rank_boost import LOSSES, STEPS, Learner, Round, boost, objective
 from ..solvers.ranking.rank_boost_stumps import (
     MISSING,

@@ -44,7 +44,7 @@ OWN_TYPES: dict[str, str] = {
     "echelon.SVOR": "echelon.svm.svor.SVOR",
     "echelon.ThresholdedRanker": "echelon.meta.thresholded.ThresholdedRanker",
     "echelon.ensemble.LinearMember": "echelon.solvers.boosting.weak_learners.LinearMember",
-    "echelon.ensemble.StepTable": "echelon.solvers.boosting.step_tables.StepTable",
+    "echelon.ensemble.StepTable": "echelon.solvers.boosting.stumps.StepTable",
     "echelon.ensemble.StumpMember": "echelon.solvers.boosting.weak_learners.StumpMember",
     "echelon.gp.DensePredictor": "echelon.solvers.gp.evidence.DensePredictor",
     "echelon.gp.Hyperparameters": "echelon.gaussian_process.objective.Hyperparameters",

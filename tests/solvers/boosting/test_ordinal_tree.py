@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.stumps import grow_tree
 
 from echelon.ordinal.costs import cost_matrix, threshold_weights
 from echelon.ordinal.reduction import decode, signed_weights
 from echelon.solvers.boosting.bins import bin_inputs
-from echelon.solvers.boosting.ordinal_tree import TreeLearner, TreeLimits, grow_tree
+from echelon.solvers.boosting.ordinal_tree import TreeLearner, TreeLimits
 
 EQUAL = 1e-10
 

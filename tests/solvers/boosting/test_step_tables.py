@@ -1,12 +1,11 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.stumps import signed_problems
+from support.stumps import best_stump, signed_problems
 
 from echelon.ordinal.reduction import VoteTally, vote_margins
 from echelon.solvers.boosting.bins import bin_inputs
-from echelon.solvers.boosting.step_tables import sum_steps
-from echelon.solvers.boosting.stumps import best_stump, tabulate
+from echelon.solvers.boosting.stumps import sum_steps, tabulate
 
 
 @given(signed_problems(most_rows=12, most_features=3, most_classes=5), st.integers(1, 6))

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from support.stumps import brute_force_cost, cost_of_ranks, signed_problems
+from support.stumps import best_stump, brute_force_cost, cost_of_ranks, signed_problems
 
 from echelon.ordinal.costs import cost_matrix, threshold_weights
 from echelon.ordinal.reduction import signed_weights
 from echelon.ordinal.thresholds import fit_cost
 from echelon.solvers.boosting.bins import bin_inputs
-from echelon.solvers.boosting.stumps import StumpSearch, best_stump
+from echelon.solvers.boosting.stumps import StumpSearch
 
 
 @given(signed_problems())

@@ -9,11 +9,11 @@ from echelon.ordinal.costs import adjacent_weights, cost_matrix, threshold_weigh
 from echelon.ordinal.losses import HINGE, LOSSES, SQUARED_HINGE
 from echelon.solvers.linear import svor_path as linear_svor_path
 from echelon.solvers.linear.svor import LinearSVORProblem, solve_linear_svor, tie_thresholds
-from echelon.solvers.linear.svor_dual import match_sides
 from echelon.solvers.linear.svor_pass import (
     ThresholdLoss,
     curvature_product,
     evaluate,
+    match_sides,
     slopes_along,
 )
 from echelon.solvers.linear.svor_path import iterative_solver, ordered_minimiser

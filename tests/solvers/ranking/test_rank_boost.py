@@ -8,7 +8,7 @@ from support.rank_boost import listed, slow_rounds
 
 from echelon.base.rounds import hold_out_pairs
 from echelon.pairs.pair_set import PairSet
-from echelon.solvers.boosting.step_tables import sum_steps
+from echelon.solvers.boosting.stumps import sum_steps
 from echelon.solvers.ranking.rank_boost import LOSSES, boost, objective
 from echelon.solvers.ranking.rank_boost_steps import (
     LARGEST_STEP,

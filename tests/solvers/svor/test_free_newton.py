@@ -23,14 +23,15 @@ def step_from(problem, point):
     k, i = free_multipliers(problem.dual, point)
     if not len(k):
         return None
-    return newton_step(problem.dual, point, problem.gram[np.ix_(i, i)], k, i)
+    p = newton_step(problem.dual, point, problem.gram[np.ix_(i, i)], k, i)
+    return None if p is None else (k, i, p)
 
 
 def after(problem, point, step):
     """α after a step, not clipped."""
     alpha = point.alpha.copy()
-    side = np.where(problem.dual.codes[step.i] > step.k, 1.0, -1.0)
-    alpha[step.k, step.i] += side * step.p
+    k, i, p = step
+    alpha[k, i] += np.where(problem.dual.codes[i] > k, 1.0, -1.0) * p
     return alpha
 
 

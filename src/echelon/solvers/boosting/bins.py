@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._stumps import sum_by_bin
-from ..._utils.types import Index, Matrix, Vector
+from ..._utils.types import Index, Mask, Matrix, Vector
 from ...ordinal.thresholds import midpoints
 
 BinCodes = npt.NDArray[np.uint8] | npt.NDArray[np.int32]
@@ -48,6 +48,12 @@ class BinnedInputs:
     def n_bins(self) -> npt.NDArray[np.intp]:
         """Number of bins of each feature, without the one for missing values."""
         return np.array([len(edges) + 1 for edges in self.edges], dtype=np.intp)
+
+    @cached_property
+    def has_missing(self) -> Mask:
+        """Which features miss a value in some row."""
+        each = zip(self.codes, self.n_bins, strict=True)
+        return np.array([(codes == missing).any() for codes, missing in each], dtype=np.bool_)
 
     @property
     def shape(self) -> tuple[int, int]:

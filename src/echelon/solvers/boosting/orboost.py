@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from ...ordinal.costs import mean_weights_by_class
 from ...ordinal.reduction import reverse_reduce
 from ...ordinal.thresholds import fit_cost, fit_exponential, margins
 from ...pairs.exponential import ExponentialPairLoss, LevelSums
+from .weak_learners import LinearSearch, StumpLearner
+
+#: Trains weak learners on the same rows again and again.
+Learner = LinearSearch | StumpLearner
 
 #: Longest step along h; only an h that makes no error at all wants more.
 LONGEST_STEP = 20.0
@@ -32,39 +36,6 @@ LONGEST_STEP = 20.0
 _NO_EDGE = 1e-12
 # Share of all costs that decides between thresholds of equal cost.
 _TIE_BREAK = 1e-9
-
-
-class Learner(Protocol):
-    """Trains weak learners on the same rows again and again.
-
-    ``binary`` says whether all values are ±1, and ``deterministic`` whether the same u gives
-    the same member.
-    """
-
-    binary: bool
-    deterministic: bool
-
-    def fit(self, u: Vector, rng: np.random.Generator) -> tuple[Any, Vector]:
-        """A member with a great Σ u_i·h_i, and its values h of the rows."""
-
-    def importances(self, member: Any) -> Vector:
-        """Share of each input in a member, (d,)."""
-
-
-class Objective(Protocol):
-    """A loss of scores that boosting can descend."""
-
-    def at(self, scores: Vector) -> Any:
-        """``log_loss``, ``thresholds`` and ``negative_gradient`` u = −∂ln L/∂f at these scores."""
-
-    def step(self, scores: Vector, point: Any, h: Vector, *, binary: bool) -> float:
-        """The v ≥ 0 that minimises the loss along h, at most `LONGEST_STEP`."""
-
-    def link_thresholds(self, scores: Vector) -> Vector:
-        """Thresholds b with P(y > k) = 1/(1 + exp(−2(f − b_k))), up to the weights of the link."""
-
-    def link_weights(self) -> Matrix:
-        """Threshold weights of each class behind these probabilities, (K, K−1)."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +63,7 @@ def boost(
     further round could but give the same member again.
     """
     scores = np.zeros(n_rows)
-    point = objective.at(scores)
+    point: Any = objective.at(scores)
     for _ in range(n_rounds):
         member, h = learner.fit(point.negative_gradient, rng)
         u = point.negative_gradient
@@ -222,7 +193,7 @@ class ThresholdObjective:
         return newton_step(derivatives)
 
     def link_thresholds(self, scores: Vector) -> Vector:
-        """Thresholds of least loss."""
+        """Thresholds b with P(y > k) = 1/(1 + exp(−2(f − b_k))): those of least loss."""
         return self.at(scores).thresholds
 
     def link_weights(self) -> Matrix:
@@ -300,6 +271,10 @@ class PairObjective:
         return self._exponential.link_weights()
 
 
+#: A loss of scores that boosting can descend.
+Objective = ThresholdObjective | PairObjective
+
+
 def _closed_step(right: float, wrong: float, rate: float) -> float:
     """Minimiser of right·exp(−v·rate/2) + wrong·exp(v·rate/2), at most the longest step."""
     if wrong <= right * np.exp(-rate * LONGEST_STEP):
@@ -326,14 +301,10 @@ def newton_step(
     >>> round(newton_step(lambda v: (v - 3.0, 1.0)), 6)
     3.0
     """
-    low, high = 0.0, LONGEST_STEP
-    v = 0.0
+    low, high, v = 0.0, LONGEST_STEP, 0.0
     for _ in range(100):
         slope, curvature = derivatives(v)
-        if slope <= 0.0:
-            low = v
-        else:
-            high = v
+        low, high = (v, high) if slope <= 0.0 else (low, v)
         aim = v - slope / curvature if curvature > 0.0 else np.inf
         if aim >= LONGEST_STEP > v and high == LONGEST_STEP:
             aim = LONGEST_STEP

@@ -168,16 +168,23 @@ class TreeLearner:
     ----------
     bins : BinnedInputs
     limits : TreeLimits, optional
+
+    Examples
+    --------
+    >>> from echelon.solvers.boosting.bins import bin_inputs
+    >>> learner = TreeLearner(bin_inputs(np.array([[1.0], [2.0], [4.0]])))
+    >>> tree, _ = learner.grow(np.array([[-1.0], [1.0], [1.0]]))
+    >>> tree.edge, tree.ranks(np.array([[0.0], [3.0]]))
+    (array([1.5]), array([0, 1]))
     """
 
     def __init__(self, bins: BinnedInputs, limits: TreeLimits | None = None) -> None:
         self.bins = bins
         self.limits = TreeLimits() if limits is None else limits
         self._n_bins = bins.n_bins.astype(np.int32)
-        missing = (bins.codes == self._n_bins[:, None]).any(axis=1)
-        self._saw_missing = bool(missing.any())
+        self._saw_missing = bool(bins.has_missing.any())
         # Features that are the same in all rows stay out, so that they change no random choice.
-        self._features = np.flatnonzero(self._n_bins + missing > 1).astype(np.int32)
+        self._features = np.flatnonzero(self._n_bins + bins.has_missing > 1).astype(np.int32)
 
     def grow(self, V: Matrix, seed: int = 0) -> tuple[OrdinalTree, Integers]:
         """Grow a tree for weights V.
@@ -244,22 +251,6 @@ class TreeLearner:
             here = feature == j
             edges[here] = np.append(self.bins.edges[j], np.inf)[cut[here]]
         return edges
-
-
-def grow_tree(
-    bins: BinnedInputs, V: Matrix, limits: TreeLimits | None = None, seed: int = 0
-) -> OrdinalTree:
-    """Tree for signed weights V on coded inputs.
-
-    Examples
-    --------
-    >>> from echelon.solvers.boosting.bins import bin_inputs
-    >>> bins = bin_inputs(np.array([[1.0], [2.0], [4.0]]))
-    >>> tree = grow_tree(bins, np.array([[-1.0], [1.0], [1.0]]))
-    >>> tree.edge, tree.ranks(np.array([[0.0], [3.0]]))
-    (array([1.5]), array([0, 1]))
-    """
-    return TreeLearner(bins, limits).grow(V, seed)[0]
 
 
 def _row_statistics(V: Matrix) -> Matrix:

@@ -55,6 +55,9 @@ class LinearMember:
 class LinearSearch:
     """Search over the same inputs for many u, as boosting needs it.
 
+    ``binary`` says whether all values are ±1, and ``deterministic`` whether the same u gives the
+    same member.
+
     Parameters
     ----------
     X : ndarray of shape (n, d)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._utils.types import Matrix, Vector
+from .svor_rows import SparseBlock
 
 _BLOCK_ROWS = 8192
 
@@ -71,7 +72,7 @@ class StandardizedDesign:
     def gram(self, curvature: Vector) -> Matrix:
         """Zᵀ·diag(curvature)·Z."""
         if self.sparse:
-            return self._sparse_gram(curvature)
+            return SparseBlock(self._Z, self._shift).gram(curvature)
         d = self.shape[1]
         total = np.zeros((d, d))
         positive = bool((curvature >= 0.0).all())
@@ -85,14 +86,6 @@ class StandardizedDesign:
             else:
                 total += block.T @ (block * curvature[rows, None])
         return total
-
-    def _sparse_gram(self, curvature: Vector) -> Matrix:
-        weighted = sp.diags_array(curvature) @ self._Z
-        raw = (self._Z.T @ weighted).toarray()
-        sums = np.asarray(weighted.sum(axis=0)).ravel()
-        cross = np.multiply.outer(self._shift, sums)
-        square = np.multiply.outer(self._shift, self._shift) * curvature.sum()
-        return np.asarray(raw - cross - cross.T + square)
 
     def raw_columns(self) -> Any:
         """Scaled active columns, centred only where dense; a threshold absorbs the difference."""

@@ -58,6 +58,12 @@ class FlatRows:
         values = np.ascontiguousarray(X, dtype=np.float64).ravel()
         return cls(values, np.empty(0, dtype=np.intp), np.arange(n + 1, dtype=np.intp) * d, d)
 
+    def perceptron(self, codes: Codes, costs: Matrix, averaged: bool) -> Any:
+        """A perceptron at zero that learns from these rows."""
+        return Perceptron(
+            self.values, self.columns, self.starts, codes, costs, self.n_columns, averaged
+        )
+
     def scores(self, w: Vector) -> Vector:
         """x_i·w of every row, to the same bits for equal rows, dense or sparse."""
         return np.asarray(row_scores(self.values, self.columns, self.starts, w))
@@ -190,7 +196,7 @@ def solve_prank(
     kept, best = _constant_model(problem)
     if len(problem.codes) == 0:
         return PRankResult(kept.coef, kept.thresholds, 0.0, 0, kept)
-    learner = _perceptron(problem, averaged)
+    learner = problem.rows.perceptron(problem.codes, problem.costs, averaged)
     sampler = _Sampler(problem.masses, rng)
     epoch = 0
     while epoch < n_epochs and best > 0.0:
@@ -225,17 +231,9 @@ def learn_online(
     Returns the new state, the number of mistakes and the sum of their costs; a score that equals a
     threshold counts as wrong on either side.
     """
-    rows = FlatRows.of(X)
-    learner = Perceptron(
-        rows.values, rows.columns, rows.starts, codes, costs, rows.n_columns, averaged
-    )
-    learner.load(
-        state.coef,
-        state.thresholds,
-        state.moment_coef,
-        state.moment_thresholds,
-        state.n_presented,
-    )
+    learner = FlatRows.of(X).perceptron(codes, costs, averaged)
+    moments = state.moment_coef, state.moment_thresholds
+    learner.load(state.coef, state.thresholds, *moments, state.n_presented)
     order = np.repeat(np.arange(len(codes), dtype=np.intp), repeats)
     for start in range(0, len(order), _BLOCK):
         learner.present(order[start : start + _BLOCK])
@@ -262,19 +260,6 @@ class _Sampler:
             draw_rows(self._rng.random(len(rows)), self._cumulative, self._guide, rows)
             yield rows
             left -= len(rows)
-
-
-def _perceptron(problem: PRankProblem, averaged: bool) -> Any:
-    rows = problem.rows
-    return Perceptron(
-        rows.values,
-        rows.columns,
-        rows.starts,
-        problem.codes,
-        problem.costs,
-        rows.n_columns,
-        averaged,
-    )
 
 
 def _state(learner: Any) -> PerceptronState:

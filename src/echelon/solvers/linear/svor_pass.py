@@ -11,10 +11,18 @@ losses with a ramp are
 
 For any other loss a = −φ′ and h has no meaning. The dual variables of a point are α_ik = c_ik·a_ik.
 Only blocks of rows times thresholds are held.
+
+`dual_value` makes a feasible dual point near a given one, and so a lower bound of the minimum that
+is true. Dual feasibility asks that r_1 + … + r_k ≤ 0 for every k and = 0 for the last, where r_k is
+the total of the dual variables above threshold k less that below: every unit above a threshold is
+matched by a unit below the same or an earlier one. Near the optimum the totals match up to a
+little, which is taken from or added to variables strictly between their bounds where possible:
+there the dual objective is flat to first order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,7 +30,7 @@ import numpy as np
 
 from ..._utils.types import Codes, Mask, Matrix, Vector
 from ...ordinal.losses import Function, MarginLoss
-from .svor_rows import Source, blocks
+from .svor_rows import Block, Source, blocks
 
 # Losses that grow beyond all numbers are cut off here, far above any point that a search keeps.
 _LARGEST = 1e100
@@ -94,6 +102,19 @@ class ThresholdLoss:
         """Where the ramp rises: neither at its foot nor at its cap."""
         return np.asarray((a > 0.0) & (a < self.cap))
 
+    def passes(self, columns: Matrix, b: Vector, h: float) -> Iterator[tuple[Block, Matrix, Terms]]:
+        """Blocks of rows, their products with w and further columns, and their terms at (w, b)."""
+        thresholds = b[self.groups]
+        for block, codes, weights in blocks(self.source, self.centre):
+            scores = block.dot(columns)
+            side = np.take(self.sides, codes, axis=1)
+            mass = np.take(self.masses, codes, axis=1)
+            mass *= weights
+            t = (scores if scores.ndim == 1 else scores[:, 0]) - thresholds[:, None]
+            t *= side
+            np.subtract(1.0, t, out=t)
+            yield block, scores, Terms(mass, side, t, self.descent(t, h))
+
     @property
     def n_groups(self) -> int:
         """Number of free thresholds G."""
@@ -149,13 +170,11 @@ def evaluate(
     curvature of the parabola that touches the loss where they are and lies above it elsewhere.
     """
     d, M = len(w), len(loss.groups)
-    thresholds = b[loss.groups]
     value = exact = rounding = 0.0
     gram = np.zeros((d, d) if full_gram else d)
     sums = np.zeros((d, M + 2))
     slope, curvature_b, drift = np.zeros(M), np.zeros(M), np.zeros(M)
-    for block, codes, weights in blocks(loss.source, loss.centre):
-        terms = _terms(loss, block.dot(w), codes, weights, thresholds, h)
+    for block, _, terms in loss.passes(w, b, h):
         mass, side, t, a = terms
         alpha = mass * a
         curvature = loss.curvature(terms, h, spread)
@@ -190,12 +209,8 @@ def curvature_product(
     loss: ThresholdLoss, w: Vector, b: Vector, h: float, spread: float, V: Matrix
 ) -> Matrix:
     """Curvature by w times the columns of V, in one pass and without a d×d matrix."""
-    thresholds = b[loss.groups]
     product = np.zeros_like(V)
-    both = np.column_stack([w, V])
-    for block, codes, weights in blocks(loss.source, loss.centre):
-        scores = block.dot(both)
-        terms = _terms(loss, scores[:, 0], codes, weights, thresholds, h)
+    for block, scores, terms in loss.passes(np.column_stack([w, V]), b, h):
         by_row = loss.curvature(terms, h, spread).sum(axis=0)
         product += block.transpose_dot(by_row[:, None] * scores[:, 1:])
     return product
@@ -209,12 +224,9 @@ def slopes_along(
     lengths: Vector,
 ) -> Vector:
     """Slope of the loss along a step, at (w, b) + length·step for each length, in one pass."""
-    columns = np.column_stack([point[0], step[0]])
-    thresholds, moves = point[1][loss.groups], step[1][loss.groups]
-    slopes = np.zeros(len(lengths))
-    for block, codes, weights in blocks(loss.source, loss.centre):
-        scores = block.dot(columns)
-        mass, side, t, _ = _terms(loss, scores[:, 0], codes, weights, thresholds, h)
+    moves, slopes = step[1][loss.groups], np.zeros(len(lengths))
+    for _, scores, terms in loss.passes(np.column_stack([point[0], step[0]]), point[1], h):
+        mass, side, t, _ = terms
         rate = -side * (scores[:, 1] - moves[:, None])
         weighted = mass * rate
         for j, length in enumerate(lengths):
@@ -256,14 +268,10 @@ def dual_sums(
     curve sharply they balance far better than those of the point before or after it. For a loss
     without a ramp they are those of the point after the step.
     """
-    columns = np.column_stack([point[0], step[0]])
-    thresholds, moves = point[1][loss.groups], step[1][loss.groups]
-    d, M = len(point[0]), len(loss.groups)
+    d, M, moves = len(point[0]), len(loss.groups), step[1][loss.groups]
     degree = 1 if loss.margin_loss.ramp is None else 2
     sums = DualSums(np.zeros((3, 2, M)), np.zeros((3, 2, d, M)), np.zeros((2, M)), degree)
-    for block, codes, weights in blocks(loss.source, loss.centre):
-        scores = block.dot(columns)
-        terms = _terms(loss, scores[:, 0], codes, weights, thresholds, h)
+    for block, scores, terms in loss.passes(np.column_stack([point[0], step[0]]), point[1], h):
         kinds, charge = _dual_kinds(loss, terms, terms.side * (scores[:, 1] - moves[:, None]), h)
         for j, on_side in enumerate((terms.side < 0.0, terms.side > 0.0)):
             for kind, alpha in kinds.items():
@@ -294,16 +302,64 @@ def _dual_kinds(
     return kinds, 0.25 * (free * after)
 
 
+def dual_value(sums: DualSums) -> float:
+    """Dual objective of the repaired point; zero, the value of α = 0, where that is more."""
+    stuck, free, room = sums.total
+    amount = match_sides(stuck + free)
+    surplus = stuck + free - amount
+    # What would have to come from variables at their bound is added on the other side instead.
+    lift = np.clip(surplus - free, 0.0, np.maximum(room - free, 0.0)[::-1])
+    amount = amount + lift + lift[::-1]
+    factor = _factors(amount, stuck, free, room)
+    below, above = np.einsum("ksm,ksdm->sd", factor, sums.moment)
+    v = above - below
+    gain = amount.sum() - float((factor[FREE] ** sums.degree * sums.charge).sum())
+    return max(0.0, float(gain - 0.5 * v @ v))
+
+
+def match_sides(total: Matrix) -> Matrix:
+    """Largest parts of the totals below and above that match, those of one threshold first."""
+    matched = np.repeat(total.min(axis=0)[None], 2, axis=0)
+    left = total - matched
+    waiting: list[int] = []
+    for k in range(total.shape[1]):
+        while waiting and left[1, k] > 0.0:
+            j = waiting[-1]
+            part = min(left[0, j], left[1, k])
+            for side, place in ((0, j), (1, k)):
+                left[side, place] -= part
+                matched[side, place] += part
+            if left[0, j] <= 0.0:
+                waiting.pop()
+        if left[0, k] > 0.0:
+            waiting.append(k)
+    return matched
+
+
+def _factors(amount: Matrix, stuck: Matrix, free: Matrix, room: Matrix) -> Matrix:
+    """Factors of the three kinds of sums for which their total is the amount."""
+    factor = np.zeros((3, *amount.shape))
+    factor[STUCK] = ratio(np.minimum(amount, stuck), stuck)
+    wanted = np.maximum(amount - stuck, 0.0)
+    lowered = ratio(np.minimum(wanted, free), free)
+    raised = ratio(np.maximum(wanted - free, 0.0), room - free)
+    factor[FREE] = lowered * (1.0 - raised)
+    factor[ROOM] = raised
+    return factor
+
+
+def ratio(above: Vector, below: Vector) -> Vector:
+    """Quotients, zero where the divisor is not positive."""
+    return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below > 0.0))
+
+
 def flat_intervals(loss: ThresholdLoss, w: Vector, b: Vector, h: float) -> tuple[Mask, Vector]:
     """Groups whose loss is flat at b, and the middles between the kinks beside b."""
     G = loss.n_groups
     slope, weight = np.zeros(G), np.zeros(G)
     lower, upper = np.full(G, -np.inf), np.full(G, np.inf)
-    thresholds = b[loss.groups]
     starts = np.searchsorted(loss.groups, np.arange(G))
-    for block, codes, weights in blocks(loss.source, loss.centre):
-        scores = block.dot(w)
-        mass, side, t, _ = _terms(loss, scores, codes, weights, thresholds, h)
+    for _, scores, (mass, side, t, _) in loss.passes(w, b, h):
         steep = np.where(t > _KINK, mass, 0.0)
         # A squared hinge with curvature anywhere has one minimiser, so its slopes must not cancel.
         slope += loss.by_group((side * steep if loss.kinked else steep).sum(axis=1))
@@ -318,23 +374,6 @@ def flat_intervals(loss: ThresholdLoss, w: Vector, b: Vector, h: float) -> tuple
     flat &= np.isfinite(lower) & np.isfinite(upper)
     with np.errstate(invalid="ignore"):
         return flat, np.asarray(0.5 * (lower + upper))
-
-
-def _terms(
-    loss: ThresholdLoss,
-    scores: Vector,
-    codes: Codes,
-    weights: Vector,
-    thresholds: Vector,
-    h: float,
-) -> Terms:
-    side = np.take(loss.sides, codes, axis=1)
-    mass = np.take(loss.masses, codes, axis=1)
-    mass *= weights
-    t = scores - thresholds[:, None]
-    t *= side
-    np.subtract(1.0, t, out=t)
-    return Terms(mass, side, t, loss.descent(t, h))
 
 
 def _cut_off(function: Function, t: Matrix) -> Matrix:

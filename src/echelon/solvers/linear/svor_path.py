@@ -25,14 +25,15 @@ import scipy.linalg
 from scipy.optimize import nnls
 
 from ..._utils.types import Matrix, Vector
-from .svor_dual import dual_value
 from .svor_pass import (
     Evaluation,
     ThresholdLoss,
     curvature_product,
     dual_sums,
+    dual_value,
     evaluate,
     flat_intervals,
+    ratio,
     slopes_along,
 )
 
@@ -48,33 +49,6 @@ class Step(NamedTuple):
     w: Vector
     b: Vector
     decrement: float
-
-
-def newton_step(
-    solve: Solve,
-    border: Matrix,
-    curvature_b: Vector,
-    slope: tuple[Vector, Vector],
-    b: Vector,
-    mass: Vector,
-) -> Step:
-    """Minimiser of the quadratic model under the order of the thresholds.
-
-    ``mass`` is the total weight of the rows at each threshold.
-    """
-    slope_w, slope_b = slope
-    solution = solve(np.column_stack([slope_w, border]))
-    along_slope, along_border = solution[:, 0], solution[:, 1:]
-    schur = np.diag(curvature_b) - border.T @ along_border
-    schur = 0.5 * (schur + schur.T)
-    gradient = slope_b - border.T @ along_slope
-    # A threshold without curvature gets a little: none may be left by rounding alone.
-    least = np.maximum(1e-10 * mass, np.abs(_net(gradient, b)) / _LONGEST_MOVE)
-    schur[np.diag_indices_from(schur)] += np.maximum(0.0, least - np.diagonal(schur))
-    step_b = ordered_minimiser(schur, gradient, b)
-    step_w = -along_slope - along_border @ step_b
-    decrement = -0.5 * float(slope_w @ step_w + slope_b @ step_b)
-    return Step(step_w, step_b, max(0.0, decrement))
 
 
 def ordered_minimiser(schur: Matrix, gradient: Vector, b: Vector) -> Vector:
@@ -138,21 +112,17 @@ def iterative_solver(
         size = start = np.einsum("ij,ij->j", residual, ahead)
         for _ in range(max_iter):
             image = direction + product(direction)
-            length = _ratio(size, np.einsum("ij,ij->j", direction, image))
+            length = ratio(size, np.einsum("ij,ij->j", direction, image))
             Y += length * direction
             residual -= length * image
             ahead = scale * residual
             before, size = size, np.einsum("ij,ij->j", residual, ahead)
             if (size <= accuracy**2 * start).all():
                 break
-            direction = ahead + _ratio(size, before) * direction
+            direction = ahead + ratio(size, before) * direction
         return Y
 
     return solve
-
-
-def _ratio(above: Vector, below: Vector) -> Vector:
-    return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below > 0.0))
 
 
 def _square_root(matrix: Matrix) -> tuple[Matrix, Matrix]:
@@ -204,7 +174,13 @@ class Point:
 
 
 class NewtonPath:
-    """The iteration: Newton steps at a width h, and smaller widths when a width is solved."""
+    """The iteration: Newton steps at a width h, and smaller widths when a width is solved.
+
+    ``mass`` is the total weight of the rows at each threshold, and ``best`` the point with the
+    lowest objective so far.
+    """
+
+    best: Point
 
     def __init__(
         self,
@@ -226,13 +202,6 @@ class NewtonPath:
         self.ratio = _SMALLEST_RATIO
         self.steps_here = 0
         self.bound = 0.0
-        self._best: Point | None = None
-
-    @property
-    def best(self) -> Point:
-        """The point with the lowest objective so far."""
-        assert self._best is not None
-        return self._best
 
     def run(self, w: Vector, b: Vector) -> int:
         """Iterate to the goal or to the limit; the number of steps."""
@@ -288,8 +257,8 @@ class NewtonPath:
         b = np.maximum.accumulate(b)
         terms = evaluate(self.loss, w, b, h, spread, full_gram=self.full_gram)
         point = Point(w, b, h, spread, terms)
-        if self._best is None or point.objective < self._best.objective:
-            self._best = point
+        if not hasattr(self, "best") or point.objective < self.best.objective:
+            self.best = point
         return point
 
     def solver(self, point: Point) -> Solve:
@@ -303,16 +272,21 @@ class NewtonPath:
             max_iter=100,
         )
 
-    def step(
-        self,
-        solve: Solve,
-        point: Point,
-        slope: tuple[Vector, Vector],
-    ) -> Step:
-        """Newton step for a slope, with the curvature of the point."""
-        return newton_step(
-            solve, point.terms.border, point.terms.curvature_b, slope, point.b, self.mass
-        )
+    def step(self, solve: Solve, point: Point, slope: tuple[Vector, Vector]) -> Step:
+        """Minimiser of the quadratic model of a point, for a slope, under the thresholds' order."""
+        border, (slope_w, slope_b) = point.terms.border, slope
+        solution = solve(np.column_stack([slope_w, border]))
+        along_slope, along_border = solution[:, 0], solution[:, 1:]
+        schur = np.diag(point.terms.curvature_b) - border.T @ along_border
+        schur = 0.5 * (schur + schur.T)
+        gradient = slope_b - border.T @ along_slope
+        # A threshold without curvature gets a little: none may be left by rounding alone.
+        least = np.maximum(1e-10 * self.mass, np.abs(_net(gradient, point.b)) / _LONGEST_MOVE)
+        schur[np.diag_indices_from(schur)] += np.maximum(0.0, least - np.diagonal(schur))
+        step_b = ordered_minimiser(schur, gradient, point.b)
+        step_w = -along_slope - along_border @ step_b
+        decrement = -0.5 * float(slope_w @ step_w + slope_b @ step_b)
+        return Step(step_w, step_b, max(0.0, decrement))
 
     def narrow(self, point: Point, solve: Solve) -> Point:
         """Step along the path of solutions to a smaller width."""

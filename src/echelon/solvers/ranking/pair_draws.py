@@ -11,7 +11,7 @@ depends neither on the order of the rows nor on whether a row is repeated or has
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -111,12 +111,6 @@ def canonical_rows(X: Any) -> FlatRows:
     return FlatRows.of(X)
 
 
-class _Source(Protocol):
-    mass: float
-
-    def draw(self, target: Vector, uniform: Vector) -> Drawn: ...
-
-
 class _ListedSource:
     def __init__(self, listed: ListedPairs) -> None:
         self._listed = listed
@@ -195,6 +189,9 @@ class _ImpliedSource:
         # Rounding may lead past the ends of what lies below.
         j = np.clip(j, rows.query_start[i], rows.level_start[i] - 1)
         return rows.rows[i], rows.rows[j]
+
+
+_Source = _ListedSource | _ImpliedSource
 
 
 def _search(sums: Vector, target: Vector) -> Codes:

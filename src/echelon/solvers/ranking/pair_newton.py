@@ -311,7 +311,7 @@ class _Newton:
         half_norm = 0.5 * self.space.product(coef, coef, scores)
         # A start that is none needs a wide hinge, in which all pairs have curvature.
         h = _FIRST_WIDTH if half_norm == 0.0 else _NEXT_WIDTH
-        point = self.keep(coef, scores, half_norm, h)
+        point = self.keep(coef, scores, half_norm, h, self.loss.at(scores, h))
         self.first_half_square = max(point.half_square, 1e-300)
         n_iter = stalls = 0
         while True:
@@ -349,13 +349,10 @@ class _Newton:
             return False
         return point.half_square <= max(0.5 * self.goal(point), 0.1 * point.terms.excess)
 
-    def keep(self, coef: Vector, scores: Vector, half_norm: float, h: float) -> _Point:
-        """Evaluate a point, and remember it if it is the best."""
-        return self.finish(coef, scores, half_norm, h, self.loss.at(scores, h))
-
-    def finish(
+    def keep(
         self, coef: Vector, scores: Vector, half_norm: float, h: float, terms: HingeTerms
     ) -> _Point:
+        """A point with its gradient; it is remembered if it is the best."""
         gradient = coef + self.space.gradient(terms.gradient)
         half_square = 0.5 * self.space.product(gradient, gradient, None)
         point = _Point(coef, scores, half_norm, h, terms, gradient, half_square)
@@ -368,7 +365,8 @@ class _Newton:
         """The same element under a smaller width; the gap falls with the square of it."""
         ratio = np.sqrt(0.3 * self.goal(point) / max(point.terms.excess, 1e-300))
         h = point.h * float(np.clip(ratio, _SMALLEST_RATIO, _LARGEST_RATIO))
-        return self.keep(point.coef, point.scores, point.half_norm, h)
+        terms = self.loss.at(point.scores, h)
+        return self.keep(point.coef, point.scores, point.half_norm, h, terms)
 
     def step(self, point: _Point) -> _Step:
         """Newton's step by preconditioned conjugate gradients in the norm of the space."""
@@ -419,7 +417,7 @@ class _Newton:
         fallen = half_norm(1.0) + terms.value <= point.value - 1e-3 * step.descent + blur
         if not fallen or abs(slope) > 0.9 * step.descent:
             length, terms = _least(at, step.descent, terms, slope)
-        return self.finish(
+        return self.keep(
             point.coef + length * step.coef,
             point.scores + length * step.scores,
             max(0.0, half_norm(length)),

@@ -27,8 +27,8 @@ import numpy as np
 from ..._utils.types import Vector
 from ...pairs.losses import SMOOTH_LOSSES
 from ...pairs.pair_set import PairSet
-from .rank_boost_losses import ExponentialPairs, LogisticPairs
-from .rank_boost_steps import Line, PairObjective, book_step, exact_step, margin_step
+from .rank_boost_losses import ExponentialPairs, LogisticPairs, PairObjective
+from .rank_boost_steps import Line, book_step, exact_step, margin_step
 from .rank_boost_stumps import Answers
 
 LOSSES = (*SMOOTH_LOSSES, "smooth_margin")

@@ -13,7 +13,7 @@ The logistic loss gives weights that are no such products; it sweeps the rows by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
@@ -24,7 +24,7 @@ from ...pairs.losses import pair_loss
 from ...pairs.misranking import misranked
 from ...pairs.pair_rows import laid_out_rows
 from ...pairs.pair_set import LevelPairs, ListedPairs, PairSet
-from .rank_boost_steps import FewLine, Line, ManyLine
+from .rank_boost_steps import FewLine, Line, LogisticLine, ManyLine
 from .rank_boost_stumps import Answers, FewAnswers
 
 # Factors are computed anew from the scores when the steps since then could have changed them by
@@ -265,21 +265,6 @@ class _Stated:
         return np.asarray(self._log_weights - (scores[self._winners] - scores[self._losers]))
 
 
-@dataclass(frozen=True)
-class LogisticLine:
-    """The logistic loss along a base ranker."""
-
-    pairs: LogisticPairs
-    h: Vector
-    edge: float
-    spread: float
-    least_gain: float
-
-    def at(self, step: float) -> tuple[float, float, float]:
-        """Share of the loss that is left, and its two derivatives."""
-        return self.pairs.share_at(self.h, step)
-
-
 class LogisticPairs:
     """Scores, and the logistic loss Σ c·ln(1 + e^{−(f_winner − f_loser)}) over pairs.
 
@@ -311,7 +296,7 @@ class LogisticPairs:
             totals = misranked(self._pairs, h)
             if totals.tied == totals.discordant == 0.0:
                 gain = float(np.diff(np.unique(values)).min())
-        return LogisticLine(self, h, edge, float(np.ptp(values)), gain)
+        return LogisticLine(edge, float(np.ptp(values)), gain, partial(self.share_at, h))
 
     def share_at(self, h: Vector, step: float) -> tuple[float, float, float]:
         """Share of the loss that is left after a step along h, and its two derivatives."""
@@ -329,3 +314,7 @@ class LogisticPairs:
         point = self._loss.at(self._all_scores)
         self.loss = point.value
         self.weights = -point.gradient[self.rows] / point.slope
+
+
+#: A loss over pairs, and the scores of the rows that take part in them.
+PairObjective = ExponentialPairs | LogisticPairs

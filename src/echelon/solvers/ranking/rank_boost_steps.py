@@ -28,12 +28,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
-from typing import Protocol
 
 import numpy as np
 
-from ..._utils.types import Index, Matrix, Vector
-from .rank_boost_stumps import Answers
+from ..._utils.types import Matrix, Vector
 
 LARGEST_STEP = 0.5 * log(1e10)
 
@@ -41,45 +39,10 @@ _MOST_STEPS = 100
 _ROUNDING = 4.0 * float(np.finfo(float).eps)
 
 
-class Line(Protocol):
-    """A loss along a base ranker, as a share of the loss where it starts."""
-
-    @property
-    def edge(self) -> float:
-        """Mean of h(winner) − h(loser) under the weights of the pairs."""
-
-    @property
-    def spread(self) -> float:
-        """Greatest difference of two values of h."""
-
-    @property
-    def least_gain(self) -> float:
-        """Least h(winner) − h(loser); positive where h puts all pairs in order."""
-
-    def at(self, step: float) -> tuple[float, float, float]:
-        """Share of the loss after a step, and its two derivatives."""
-
-
-class PairObjective(Protocol):
-    """A loss over pairs, and the scores of the rows that take part in them."""
-
-    rows: Index
-    scores: Vector
-    weights: Vector
-
-    @property
-    def log_total(self) -> float:
-        """Logarithm of the loss."""
-
-    def along(self, answers: Answers) -> Line:
-        """The loss along a base ranker."""
-
-    def move(self, answers: Answers, line: Line, step: float) -> None:
-        """Add a step along it to the scores."""
-
-
 class _Spread:
     """Range of the values of h."""
+
+    values: Vector
 
     @property
     def spread(self) -> float:
@@ -89,16 +52,12 @@ class _Spread:
     @property
     def least(self) -> float:
         """Least value of h."""
-        return float(self._h.min())
+        return float(self.values.min())
 
     @property
     def most(self) -> float:
         """Greatest value of h."""
-        return float(self._h.max())
-
-    @property
-    def _h(self) -> Vector:
-        raise NotImplementedError
+        return float(self.values.max())
 
 
 @dataclass(frozen=True)
@@ -131,10 +90,6 @@ class FewLine(_Spread):
         return float((self.masses * self.gains).sum())
 
     @property
-    def _h(self) -> Vector:
-        return self.values
-
-    @property
     def least_gain(self) -> float:
         """Least h(winner) − h(loser); h puts all pairs in order where it is positive."""
         return float(self.gains[self.masses > 0].min())
@@ -158,24 +113,20 @@ class ManyLine(_Spread):
 
     Parameters
     ----------
-    weights, h : ndarray of shape (m,)
+    weights, values : ndarray of shape (m,)
         π and h of the rows.
     moments : callable
         Sums over pairs of D·e^{−α·(h_i − h_j)}·h_i^a·h_j^b, a and b from 0 to 2, for h and α.
     """
 
     weights: Vector
-    h: Vector
+    values: Vector
     moments: Callable[[Vector, float], Matrix]
 
     @property
     def edge(self) -> float:
         """Mean of h(winner) − h(loser) over the pairs."""
-        return float(self.weights @ self.h)
-
-    @property
-    def _h(self) -> Vector:
-        return self.h
+        return float(self.weights @ self.values)
 
     @property
     def least_gain(self) -> float:
@@ -185,14 +136,31 @@ class ManyLine(_Spread):
     @property
     def means(self) -> tuple[float, float]:
         """Mean of h over the winners and over the losers."""
-        moments = self.moments(self.h, 0.0)
+        moments = self.moments(self.values, 0.0)
         return float(moments[1, 0]), float(moments[0, 1])
 
     def at(self, step: float) -> tuple[float, float, float]:
         """Z and its two derivatives."""
         # Only differences of h matter, and these keep exponents small.
-        m = self.moments(self.h - self.least, step)
+        m = self.moments(self.values - self.least, step)
         return float(m[0, 0]), float(m[0, 1] - m[1, 0]), float(m[2, 0] - 2 * m[1, 1] + m[0, 2])
+
+
+@dataclass(frozen=True)
+class LogisticLine:
+    """The logistic loss along a base ranker; ``at`` gives its share after a step as for the others.
+
+    ``least_gain`` is the least h(winner) − h(loser), or −∞ where it is not known to be positive.
+    """
+
+    edge: float
+    spread: float
+    least_gain: float
+    at: Callable[[float], tuple[float, float, float]]
+
+
+#: A loss along a base ranker, as a share of the loss where it starts.
+Line = FewLine | ManyLine | LogisticLine
 
 
 def exact_step(line: Line) -> float:
@@ -212,11 +180,7 @@ def exact_step(line: Line) -> float:
         limit = LARGEST_STEP / spread
         return limit if wrong == 0.0 else min(limit, float(0.5 * np.log(right / wrong)) / spread)
 
-    def slope(step: float) -> tuple[float, float]:
-        _, first, second = line.at(step)
-        return first, second
-
-    return _root(slope, LARGEST_STEP / line.spread)
+    return _root(lambda step: line.at(step)[1:], LARGEST_STEP / line.spread)
 
 
 def book_step(line: Line) -> float:

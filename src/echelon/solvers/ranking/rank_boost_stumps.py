@@ -24,7 +24,7 @@ import numpy.typing as npt
 from ..._native._rank_stumps import best_edges
 from ..._utils.types import Index, Matrix, Vector
 from ..boosting.bins import BinCodes, BinnedInputs, BinSums, bin_inputs, share_features
-from ..boosting.step_tables import StepTable, tabulate_steps
+from ..boosting.stumps import StepTable, tabulate_steps
 
 MISSING = ("best_side", "abstain")
 
@@ -159,9 +159,6 @@ class RankStumpSearch:
     def __init__(self, bins: BinnedInputs, missing: str = "best_side", n_threads: int = 1) -> None:
         self.bins = bins
         self._two_sided = missing == "best_side"
-        self._some_missing = [
-            bool((codes == n).any()) for codes, n in zip(bins.codes, bins.n_bins, strict=True)
-        ]
         shares, self._pool = share_features(len(bins.edges), n_threads)
         self._shares = [BinSums(bins, 1, share) for share in shares]
 
@@ -207,7 +204,7 @@ class RankStumpSearch:
         cut, with_upper = divmod(place, edges.shape[1])
         direction = 1 if edges[cut, with_upper] > 0 else -1
         held = 0.5
-        if self._two_sided and self._some_missing[feature]:
+        if self._two_sided and self.bins.has_missing[feature]:
             held = float(with_upper if direction > 0 else 1 - with_upper)
         framed = np.concatenate([[-np.inf], self.bins.edges[feature]])
         return RankStump(feature, float(framed[cut]), direction, held), cut
@@ -218,7 +215,7 @@ class RankStumpSearch:
         classes[:cut] = stump.direction < 0
         classes[cut:] = stump.direction > 0
         values = np.array([0.0, 1.0])
-        if self._some_missing[stump.feature]:
+        if self.bins.has_missing[stump.feature]:
             classes[-1] = stump.missing if stump.missing != 0.5 else 2
             if stump.missing == 0.5:
                 values = np.array([0.0, 1.0, 0.5])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -96,40 +96,6 @@ _FACTORED_PER_COLUMN = 100
 _FEWEST_CURVED_PER_COLUMN = 3
 
 
-class ScoreSpace(Protocol):
-    """A space of score functions on the training rows, with its norm."""
-
-    @property
-    def size(self) -> int:
-        """Number of coefficients of an element."""
-        ...
-
-    def scores(self, element: Vector) -> Vector:
-        """Scores of all rows."""
-        ...
-
-    def gradient(self, in_scores: Vector) -> Vector:
-        """The gradient as an element: its product with another is the slope along that one."""
-        ...
-
-    def product(self, a: Vector, b: Vector, scores_b: Vector | None) -> float:
-        """Inner product of two elements; the scores of the second are given if they are known."""
-        ...
-
-    def preconditioner(self, weight: float, scores: Vector, width: float) -> Precondition:
-        """Approximate inverse of the curvature of a pair loss.
-
-        Parameters
-        ----------
-        weight : float
-            Total curvature over all pairs.
-        scores : ndarray of shape (n,)
-        width : float
-            Pairs have curvature whose margin lies between 1 − width and 1.
-        """
-        ...
-
-
 class LinearSpace:
     """Scores X·w with the norm ‖w‖, for dense or CSR rows, which are not copied.
 
@@ -163,7 +129,7 @@ class LinearSpace:
         return np.asarray(self._X @ element)
 
     def gradient(self, in_scores: Vector) -> Vector:
-        """Xᵀg."""
+        """Xᵀg: its product with another element is the slope along that one."""
         return np.asarray(self._X.T @ in_scores)
 
     def product(self, a: Vector, b: Vector, scores_b: Vector | None) -> float:
@@ -171,7 +137,16 @@ class LinearSpace:
         return float(a @ b)
 
     def preconditioner(self, weight: float, scores: Vector, width: float) -> Precondition:
-        """Inverse of I + weight·(mean of δδᵀ over drawn curved pairs), or of its diagonal."""
+        """Inverse of I + weight·(mean of δδᵀ over drawn curved pairs), or of its diagonal.
+
+        Parameters
+        ----------
+        weight : float
+            Total curvature of the loss over all pairs.
+        scores : ndarray of shape (n,)
+        width : float
+            Pairs have curvature whose margin lies between 1 − width and 1.
+        """
         slack = 1.0 - (scores[self._winners] - scores[self._losers])
         outside = np.maximum(0.0, np.maximum(-slack, slack - width))
         few = min(len(slack), _FEWEST_CURVED_PER_COLUMN * self.size)
@@ -184,7 +159,10 @@ class LinearSpace:
             solve = direct_solver(scale * (rows.T @ rows))
         else:
             squares = curved.multiply(curved) if sp.issparse(curved) else curved**2
-            solve = _diagonal_solver(1.0 + scale * np.asarray(squares.sum(axis=0)).ravel())
+            diagonal = 1.0 + scale * np.asarray(squares.sum(axis=0)).ravel()
+
+            def solve(r: Vector) -> Vector:
+                return np.asarray(r / diagonal)
 
         def precondition(r: Vector) -> tuple[Vector, Vector | None, float]:
             z = solve(r)
@@ -218,7 +196,7 @@ class KernelSpace:
         return in_scores
 
     def product(self, a: Vector, b: Vector, scores_b: Vector | None) -> float:
-        """aᵀKb."""
+        """aᵀKb; the scores of b are given if they are known."""
         return float(a @ (self.scores(b) if scores_b is None else scores_b))
 
     def preconditioner(self, weight: float, scores: Vector, width: float) -> Precondition:
@@ -236,8 +214,8 @@ class KernelSpace:
         return precondition
 
 
-def _diagonal_solver(diagonal: Vector) -> Callable[[Vector], Vector]:
-    return lambda r: np.asarray(r / diagonal)
+#: A space of score functions on the training rows, with its norm.
+ScoreSpace = LinearSpace | KernelSpace
 
 
 def kernel_space(kernel: Kernel, X: Any, cache_size: float) -> KernelSpace:

@@ -27,7 +27,7 @@ next's.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -43,37 +43,6 @@ from .search import Inside, Terms
 _MOST_DRIFT = 50.0
 _MOST_STEPS = 64
 _LARGEST_SPAN = 300.0
-
-
-class RuleLoss(Protocol):
-    """What boosting asks of a loss."""
-
-    @property
-    def scores(self) -> Vector:
-        """The score f of each row."""
-
-    @property
-    def thresholds(self) -> Vector:
-        """K−1 ascending thresholds for the scores."""
-
-    @property
-    def value(self) -> float:
-        """Mean loss, per pair or per row; 0 or infinite beyond the range of floats."""
-
-    def terms(self) -> Terms:
-        """The loss at the current scores, for the search."""
-
-    def response(self, inside: Inside) -> float:
-        """Best response of a rule that covers these rows."""
-
-    def step(self, inside: Inside, step: float) -> None:
-        """Add to the scores of these rows."""
-
-    def refit_loss(self) -> RefitLoss:
-        """The same loss, up to a monotone function or smoothing, for fitting many responses."""
-
-    def settle(self, scores: Vector) -> None:
-        """Choose what no rule can change, for the scores that are to come."""
 
 
 class LevelFactors:
@@ -209,6 +178,10 @@ class _ExponentialLoss:
         """W_> and W_< of a rule, as shares of the loss."""
         raise NotImplementedError
 
+    def _terms(self, *scales: Any) -> Terms:
+        state = self._factors
+        return Terms(state.levels, state.u, state.v, state.weights, *scales)
+
     def response(self, inside: Inside) -> float:
         """α."""
         right, wrong = self.split(inside)
@@ -274,16 +247,8 @@ class RankLoss(_ExponentialLoss):
 
     def terms(self) -> Terms:
         """Pairs."""
-        state, scales = self._factors, self._scales
-        return Terms(
-            state.levels,
-            state.u,
-            state.v,
-            state.weights,
-            scales.factors,
-            scales.decay,
-            self._per_threshold,
-        )
+        scales = self._scales
+        return self._terms(scales.factors, scales.decay, self._per_threshold)
 
     def split(self, inside: Inside) -> tuple[float, float]:
         """W_> and W_< of a rule, as shares of the loss."""
@@ -340,8 +305,7 @@ class ThresholdLoss(_ExponentialLoss):
 
     def terms(self) -> Terms:
         """Rows."""
-        state = self._factors
-        return Terms(state.levels, state.u, state.v, state.weights, self._shares)
+        return self._terms(self._shares)
 
     def split(self, inside: Inside) -> tuple[float, float]:
         """W_> and W_< of a rule, as shares of the loss."""
@@ -441,6 +405,10 @@ class AbsoluteLoss:
     def settle(self, scores: Vector) -> None:
         """Let the score 0 mean the rank that is best for these scores."""
         self.start_at(_median(self._codes - scores, self._weights))
+
+
+#: What boosting descends.
+RuleLoss = RankLoss | ThresholdLoss | AbsoluteLoss
 
 
 def measure(loss: str, technique: str, beta: float) -> tuple[str, tuple[float, float]]:

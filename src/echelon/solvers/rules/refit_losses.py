@@ -18,9 +18,9 @@ where P has the columns −p⁻ and p⁺ of each level.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.optimize
@@ -50,30 +50,6 @@ class Curvature:
     core: Matrix
 
 
-class RefitLoss(Protocol):
-    """A convex loss of scores that stays the same when all of them move together."""
-
-    @property
-    def codes(self) -> Codes:
-        """Level of each row."""
-
-    @property
-    def weights(self) -> Vector:
-        """Weight of each row."""
-
-    def at(self, scores: Vector) -> tuple[float, Vector]:
-        """The loss and its gradient in the scores."""
-
-    def curvature(self, scores: Vector) -> Curvature:
-        """Its second derivative in the scores."""
-
-    def take(self, rows: Index, times: Vector) -> Self:
-        """The same loss of some rows only, with weights multiplied."""
-
-    def stages(self) -> tuple[Self, ...]:
-        """Losses from smooth to sharp, the last being this one; each helps to solve the next."""
-
-
 @dataclass(frozen=True)
 class _LevelLoss:
     codes: Codes
@@ -85,8 +61,12 @@ class _LevelLoss:
             raise ValueError("codes must hold two levels or more among rows of positive weight.")
 
     def stages(self) -> tuple[Self, ...]:
-        """The loss itself alone."""
+        """Losses from smooth to sharp, each of which helps to solve the next: here itself alone."""
         return (self,)
+
+    def take(self, rows: Index, times: Vector) -> Self:
+        """The same loss of some rows only, with weights multiplied."""
+        return replace(self, codes=self.codes[rows], weights=self.weights[rows] * times)
 
     @cached_property
     def _sums(self) -> LevelSums:
@@ -150,11 +130,6 @@ class LogPairLoss(_LevelLoss):
         shares = self._pairs.at(scores)
         return shares.log_loss - float(np.log(self._pairs.total)), shares.gradient
 
-    def take(self, rows: Index, times: Vector) -> Self:
-        """The same loss of some rows only, with weights multiplied."""
-        weights = self.weights[rows] * times
-        return type(self)(self.codes[rows], self.n_levels, weights, self.count)
-
     def _outer(self, u: Vector, v: Vector) -> tuple[Vector, Matrix]:
         steps = np.subtract.outer(np.arange(self.n_levels), np.arange(self.n_levels))
         times = np.maximum(steps, 0) if self.count == "per_threshold" else steps > 0
@@ -198,10 +173,6 @@ class LogThresholdLoss(_LevelLoss):
         """The loss and its gradient."""
         point = self._objective.at(scores)
         return point.log_loss, -point.negative_gradient
-
-    def take(self, rows: Index, times: Vector) -> Self:
-        """The same loss of some rows only, with weights multiplied."""
-        return type(self)(self.codes[rows], self.n_levels, self.weights[rows] * times)
 
     def _outer(self, u: Vector, v: Vector) -> tuple[Vector, Matrix]:
         # The loss at threshold k is 2·√(Σ_{c>k} e^u · Σ_{c≤k} e^v) once b_k is the best.
@@ -284,6 +255,10 @@ class SmoothAbsoluteLoss:
         """Residuals, their smoothed lengths, and the share of each row in all weight."""
         residuals = self.codes - scores - self.shift(scores)
         return residuals, np.hypot(residuals, self.smoothing), self.weights / self.weights.sum()
+
+
+#: A convex loss of scores that stays the same when all of them move together.
+RefitLoss = LogPairLoss | LogThresholdLoss | SmoothAbsoluteLoss
 
 
 def _softmax(logs: Vector) -> Vector:

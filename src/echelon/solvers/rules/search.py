@@ -127,13 +127,11 @@ class RuleSearch:
         d = len(bins.edges)
         self._nominal = np.zeros(d, dtype=bool) if nominal is None else nominal
         self._most = np.inf if max_conditions is None else max_conditions
-        missing = zip(bins.codes, bins.n_bins, strict=True)
-        has_missing = [bool((codes == code).any()) for codes, code in missing]
         self._grower = RuleGrower(
             bins.codes,
             bins.n_bins,
             self._nominal.astype(np.uint8),
-            np.array(has_missing, dtype=np.uint8),
+            bins.has_missing.astype(np.uint8),
             _sorted_rows(bins) if exact else None,
             n_levels,
             TECHNIQUES.index(technique),

@@ -16,8 +16,6 @@ feasible, and an exact search on the way there cannot raise the objective.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.linalg
 
@@ -33,15 +31,6 @@ _FEW = 100
 _MAX_TRIMS = 8
 
 
-@dataclass(frozen=True)
-class FreeStep:
-    """Signed steps p of the multipliers (k, i)."""
-
-    k: Index
-    i: Index
-    p: Vector
-
-
 def free_multipliers(dual: ThresholdDual, point: Iterate) -> tuple[Index, Index]:
     """Thresholds and examples of the multipliers strictly inside their boxes."""
     k, i = np.nonzero((point.alpha > 0.0) & (point.alpha < dual.upper))
@@ -50,18 +39,18 @@ def free_multipliers(dual: ThresholdDual, point: Iterate) -> tuple[Index, Index]
 
 def newton_step(
     dual: ThresholdDual, point: Iterate, block: Matrix, k: Index, i: Index
-) -> FreeStep | None:
-    """Step on the free multipliers (k, i), whose kernel block is K[i, i′]; None if none helps."""
+) -> Vector | None:
+    """Signed steps of the free multipliers (k, i) of kernel block K[i, i′]; None if none helps."""
     system = _System(dual, point, block, k, i)
     p = system.solve()
     if p is None:
         return None
-    p = p * _longest(dual, point, k, i, p)
+    p = p * min(system.room(p), _longest(dual, point, k, p))
     slope = float(p @ system.v)
     curvature = float(p @ (system.H @ p))
     if not slope < 0.0:
         return None
-    return FreeStep(k, i, p * min(1.0, -slope / curvature) if curvature > 0.0 else p)
+    return p * min(1.0, -slope / curvature) if curvature > 0.0 else p
 
 
 class _System:
@@ -87,6 +76,16 @@ class _System:
         """Signed steps to the solution within the bounds, or towards it; None if there is none."""
         return self._pivot() if len(self.v) <= _FEW else self._trim()
 
+    def room(self, p: Vector) -> float:
+        """Part of the steps that meets the first bound."""
+        return float(self._rooms(p, 0.0).min(initial=np.inf))
+
+    def _rooms(self, step: Vector, p: Vector | float) -> Vector:
+        """Part of each step from p that meets a bound; infinite where nothing moves."""
+        ends = np.where(step > 0.0, self.ceiling - p, self.floor - p)
+        infinite = np.full(len(step), np.inf)
+        return np.asarray(np.divide(ends, step, out=infinite, where=step != 0.0))
+
     def _pivot(self) -> Vector:
         """Go towards the solution to the first bound on the way, fix what met it, and so on."""
         p, v = np.zeros(len(self.v)), self.v.copy()
@@ -95,10 +94,7 @@ class _System:
         while free.any():
             step = np.zeros(len(v))
             step[free] = self._solve_free(free, -v[free], none)
-            moving = step != 0.0
-            room = np.full(len(v), np.inf)
-            ends = np.where(step > 0.0, self.ceiling - p, self.floor - p)
-            room[moving] = ends[moving] / step[moving]
+            room = self._rooms(step, p)
             part = float(room.min())
             if part >= 1.0:
                 return p + step
@@ -159,14 +155,9 @@ def _groups(dual: ThresholdDual, point: Iterate) -> Index | None:
     return np.zeros(m, dtype=np.intp) if dual.coupling == Coupling.COMMON else None
 
 
-def _longest(dual: ThresholdDual, point: Iterate, k: Index, i: Index, p: Vector) -> float:
-    """Part of the step, at most one, that keeps α in its boxes and the links above zero."""
-    above = dual.codes[i] > k
-    change = np.where(above, p, -p)
-    alpha, upper = point.alpha[k, i], dual.upper[k, i]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(change > 0.0, (upper - alpha) / change, -alpha / change)
-    longest = min(1.0, float(np.where(change == 0.0, np.inf, room).min(initial=np.inf)))
+def _longest(dual: ThresholdDual, point: Iterate, k: Index, p: Vector) -> float:
+    """Part of the step, at most one, that keeps the links above zero."""
+    longest = 1.0
     if dual.coupling == Coupling.ORDERED:
         fall = np.cumsum(np.bincount(k, p, minlength=dual.n_thresholds))
         tied = (point.link > 0.0) & (fall > 0.0)

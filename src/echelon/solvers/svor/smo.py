@@ -219,15 +219,15 @@ def _balance(dual: ThresholdDual, source: RowSource, point: Iterate) -> bool:
     k, i = free_multipliers(dual, point)
     if not 1 < len(k) <= source.largest_block:
         return False
-    step = newton_step(dual, point, source.block(i), k, i)
-    if step is None:
+    p = newton_step(dual, point, source.block(i), k, i)
+    if p is None:
         return False
     side = np.where(dual.codes[i] > k, 1.0, -1.0)
-    moved = point.alpha[k, i] + side * step.p
+    moved = point.alpha[k, i] + side * p
     point.alpha[k, i] = snap(moved, dual.upper[k, i])
-    np.add.at(point.sums, k, step.p)
+    np.add.at(point.sums, k, p)
     point.link = links(dual, point.sums)
-    update_scores(source, point.scores, i, step.p)
+    update_scores(source, point.scores, i, p)
     return True
 
 
