@@ -6,13 +6,16 @@ an infinite loss in one of them does not matter.
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Codes, LabelsLike, Matrix, Vector, VectorLike
 from ..ordinal.arrays import check_weights, read_numbers
 from ..ordinal.columns import LabelColumn, read_column
 from ..ordinal.labels import OrdinalScale, read_scale
@@ -75,6 +78,39 @@ def read_labels(y_true: Any, y_pred: Any, classes: Any, sample_weight: Any) -> L
         scale, codes = read_scale(truth, classes, name="y_true")
     other = scale.encode(predicted, name="y_pred")
     return LabelPairs(codes[kept], other[kept], weights[kept], scale)
+
+
+Result = TypeVar("Result", covariant=True)
+
+
+class LabelMetric(Protocol[Result]):
+    """A function of true and predicted labels."""
+
+    __name__: str
+
+    def __call__(
+        self,
+        y_true: LabelsLike,
+        y_pred: LabelsLike,
+        *,
+        classes: LabelsLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> Result:
+        """Read the labels and apply the formula."""
+
+
+def label_metric(formula: Callable[[LabelPairs], Result]) -> LabelMetric[Result]:
+    """Make a metric of labels from a function of `LabelPairs`."""
+
+    @functools.wraps(formula)
+    def metric(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> Any:
+        return formula(read_labels(y_true, y_pred, classes, sample_weight))
+
+    call, own = inspect.signature(LabelMetric.__call__), inspect.signature(formula)
+    metric.__signature__ = call.replace(  # type: ignore[attr-defined]
+        parameters=list(call.parameters.values())[1:], return_annotation=own.return_annotation
+    )
+    return metric
 
 
 def read_scores(

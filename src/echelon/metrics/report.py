@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.frames import aligned, make_frame
-from .._utils.types import LabelsLike, Vector, VectorLike
-from ._labels import LabelPairs, class_sums, read_labels
+from .._utils.types import Vector
+from ._labels import LabelPairs, class_sums, label_metric
 from .agreement import kappa_of
 from .error import error_by_class, mean_by_class, ratio
 
@@ -101,13 +101,8 @@ class OrdinalReport:
         )
 
 
-def ordinal_report(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> OrdinalReport:
+@label_metric
+def ordinal_report(pairs: LabelPairs) -> OrdinalReport:
     """Report how well each class is predicted.
 
     Parameters
@@ -140,7 +135,6 @@ def ordinal_report(
     >>> report.recall
     array([0.5, 1. , 0. ])
     """
-    pairs = read_labels(y_true, y_pred, classes, sample_weight)
     n_classes = pairs.scale.n_classes
     right = pairs.distance == 0
     predicted = class_sums(pairs.predicted, pairs.weights, n_classes)
