@@ -118,15 +118,21 @@ def read_scores(
 ) -> tuple[Codes, Vector, Vector]:
     """Codes of the true labels, one score per row, and positive weights."""
     _, codes = read_scale(_present_column(y_true, "y_true"), classes, name="y_true")
-    values = read_numbers(scores, "scores")
-    if values.ndim != 1:
-        raise ValueError(f"scores must be one number per row; found shape {values.shape}.")
+    values = read_score_vector(scores, "scores")
     require_length(len(values), len(codes), "scores")
-    if np.isnan(values).any():
-        raise ValueError(f"scores must not hold NaN; found {int(np.isnan(values).sum())}.")
     weights = check_weights(sample_weight, len(codes))
     kept = weights > 0
     return codes[kept], values[kept], weights[kept]
+
+
+def read_score_vector(scores: Any, name: str) -> Vector:
+    """One score per row, without NaN."""
+    values = read_numbers(scores, name)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be one column; found shape {values.shape}.")
+    if np.isnan(values).any():
+        raise ValueError(f"{name} must not hold NaN; found {int(np.isnan(values).sum())}.")
+    return values
 
 
 def read_probabilities(
@@ -159,6 +165,12 @@ def stated_order(y: Any, name: str = "y_true") -> npt.NDArray[Any] | None:
 def plain_labels(y: Any, name: str = "y_true") -> npt.NDArray[Any]:
     """Labels of a column as an array without missing values."""
     return _present_column(y, name).values
+
+
+def require_fraction(name: str, value: float) -> None:
+    """Raise an error unless a level or probability lies between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must lie between 0 and 1; found {value!r}.")
 
 
 def require_length(found: int, n: int, name: str) -> None:

@@ -68,14 +68,8 @@ class OrdinalReport:
         return make_frame(columns, backend)
 
     def _columns(self) -> dict[str, Vector]:
-        return {
-            "n": self.n,
-            "precision": self.precision,
-            "recall": self.recall,
-            "mean_absolute_error": self.mean_absolute_error,
-            "within_one": self.within_one,
-            "mean_signed_error": self.mean_signed_error,
-        }
+        names = ("n", "precision", "recall", "mean_absolute_error", "within_one")
+        return {name: getattr(self, name) for name in (*names, "mean_signed_error")}
 
     def __str__(self) -> str:
         header = ["", "n", "precision", "recall", "MAE", "within one", "signed error"]

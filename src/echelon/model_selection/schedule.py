@@ -118,7 +118,8 @@ class Schedule:
             return is_over, -len(standing.missing), standing.estimate(now) or 0.0
 
         for model in sorted(waiting, key=place):
-            if self._fits(self._standings[model], now):
+            seconds = self._standings[model].estimate(now) or 0.0
+            if now + seconds < self._started + self._budget:
                 return self._start(model, now)
         return None
 
@@ -180,9 +181,6 @@ class Schedule:
             left = self._budget * (1.0 + GRACE) - self.elapsed
             limit = min(max(share, LEAST_LIMIT, 3.0 * (known or 0.0)), left)
         return FoldTask(model, fold, limit, standing.search)
-
-    def _fits(self, standing: _Standing, now: float) -> bool:
-        return now + (standing.estimate(now) or 0.0) < self._started + self._budget
 
     def _quota(self, standing: _Standing, level: float, now: float) -> float:
         """Folds of a model that its share of the budget pays for, one at least."""

@@ -166,7 +166,7 @@ def _evaluate_chain(
     results = []
     for place, fitted, seconds in _fit_chain(estimator, X_train, y_train, groups):
         started = time.perf_counter()
-        how = scoring.scorer, {}, scoring.error_score
+        how: Any = scoring.scorer, {}, scoring.error_score
         result = {
             "fit_error": None,
             "test_scores": _score(fitted, X_test, y_test, *how),
