@@ -133,7 +133,7 @@ def _disagreement(pairs: LabelPairs, weights: str | npt.ArrayLike) -> tuple[floa
 
 
 def _marginal(pairs: LabelPairs, codes: npt.NDArray[np.intp]) -> Vector:
-    mass = np.bincount(codes, pairs.weights, minlength=pairs.scale.n_classes)
+    mass = class_sums(codes, pairs.weights, pairs.scale.n_classes)
     return mass / mass.sum()
 
 

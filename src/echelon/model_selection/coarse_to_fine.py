@@ -229,7 +229,10 @@ class CoarseToFineSearchCV(BaseSearchCV):
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
         grids = list(ParameterGrid(self.param_grid).param_grid)
-        _check_refine(self.refine, grids)
+        known = sorted({name for grid in grids for name in grid})
+        for name in self.refine or ():
+            if name not in known:
+                raise ValueError(f"refine names {name!r}, which is not in param_grid: {known}.")
         coarse = [(point, grid) for grid in grids for point in ParameterGrid(grid)]
         points = [point for point, _ in coarse]
         stage = {"stage": ["coarse"] * len(points)}
@@ -287,13 +290,6 @@ def _refined_names(grid: Mapping[str, Any]) -> list[str]:
         for name, values in grid.items()
         if all(_is_positive(value) for value in values) and len(set(values)) > 1
     ]
-
-
-def _check_refine(refine: list[str] | None, grids: list[Mapping[str, Any]]) -> None:
-    known = sorted({name for grid in grids for name in grid})
-    for name in refine or ():
-        if name not in known:
-            raise ValueError(f"refine names {name!r}, which is not in param_grid: {known}.")
 
 
 def _around(name: str, centre: Any, exponents: npt.NDArray[np.float64]) -> list[Any]:

@@ -149,14 +149,8 @@ class ExperimentRun:
         )
 
     def _progress(self, schedule: Schedule, latest: Outcome | None) -> ContestProgress:
-        return ContestProgress(
-            schedule.done,
-            schedule.total,
-            schedule.elapsed,
-            schedule.seconds_left,
-            latest,
-            self.board(),
-        )
+        folds, seconds = (schedule.done, schedule.total), (schedule.elapsed, schedule.seconds_left)
+        return ContestProgress(*folds, *seconds, latest, self.board())
 
     def _row(self, model: str) -> LeaderboardRow | None:
         """Row of a model with an outcome at least."""

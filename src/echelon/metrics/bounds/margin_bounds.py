@@ -278,17 +278,10 @@ def rank_boost_margin_bound(
         raise ValueError(f"pairs must be a PairSet; found {type(pairs).__name__}.")
     table = np.asarray(X, dtype=np.float64)
     norm = float(np.abs(np.asarray(ranker.estimator_weights_)).sum())
-    parts = [table[rows] for rows in matched_rows(pairs)]
     rng = np.random.default_rng(random_state)
-    complexities = [_stump_complexity(part, n_draws, rng) for part in parts]
+    first, second = (_stump_complexity(table[r], n_draws, rng) for r in matched_rows(pairs))
     return ensemble_margin_bound(
-        ranker.predict(X),
-        norm,
-        pairs,
-        (complexities[0], complexities[1]),
-        rho,
-        delta=delta,
-        rho_max=rho_max,
+        ranker.predict(X), norm, pairs, (first, second), rho, delta=delta, rho_max=rho_max
     )
 
 
