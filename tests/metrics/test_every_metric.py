@@ -1,6 +1,7 @@
 """What holds for every metric: the scale, the weights, the errors."""
 
 import inspect
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -230,3 +231,12 @@ def test_zero_weight_rows_are_absent_even_from_the_scale():
     truth, predicted = [1, 2, 3], [3, 2, 3]
     assert metrics.mean_absolute_rank_error(truth, predicted) == pytest.approx(2 / 3)
     assert metrics.mean_absolute_rank_error(truth, predicted, sample_weight=[1, 0, 1]) == 0.5
+
+
+@pytest.mark.parametrize("name", ["zero_one_error", "kendall_tau_b", "ordinal_report"])
+def test_metrics_made_from_formulas_show_the_arguments_they_take(name):
+    metric = getattr(metrics, name)
+    assert list(inspect.signature(metric).parameters) == [
+        "y_true", "y_pred", "classes", "sample_weight"
+    ]  # fmt: skip
+    assert pickle.loads(pickle.dumps(metric)) is metric

@@ -13,7 +13,7 @@ class Clock:
         return self.now
 
 
-def simulate(speeds, n_folds=4, jobs=1, finished=None, **options):
+def simulate(speeds, n_folds=4, jobs=1, finished=(), **options):
     """Run a schedule on imagined workers; the order of starts, folds done, and the clock."""
     clock = Clock()
     schedule = Schedule(list(speeds), n_folds, jobs=jobs, clock=clock, finished=finished, **options)
@@ -103,14 +103,14 @@ def test_a_unit_that_would_not_fit_is_not_started():
 
 def test_only_missing_folds_are_run():
     started, _, _, schedule = simulate(
-        {"a": 1.0, "b": 1.0}, n_folds=3, finished={"a": [0, 1, 2], "b": [1]}
+        {"a": 1.0, "b": 1.0}, n_folds=3, finished=[("a", 0), ("a", 1), ("a", 2), ("b", 1)]
     )
     assert started == [("b", 0), ("b", 2)]
     assert schedule.done == schedule.total == 6
 
 
 def test_a_model_with_fewer_folds_catches_up_first():
-    started, *_ = simulate({"a": 1.0, "b": 1.0}, n_folds=3, finished={"a": [0, 1]})
+    started, *_ = simulate({"a": 1.0, "b": 1.0}, n_folds=3, finished=[("a", 0), ("a", 1)])
     assert started == [("b", 0), ("b", 1), ("a", 2), ("b", 2)]
 
 

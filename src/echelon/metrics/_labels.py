@@ -6,13 +6,16 @@ an infinite loss in one of them does not matter.
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Codes, LabelsLike, Matrix, Vector, VectorLike
 from ..ordinal.arrays import check_weights, read_numbers
 from ..ordinal.columns import LabelColumn, read_column
 from ..ordinal.labels import OrdinalScale, read_scale
@@ -77,20 +80,59 @@ def read_labels(y_true: Any, y_pred: Any, classes: Any, sample_weight: Any) -> L
     return LabelPairs(codes[kept], other[kept], weights[kept], scale)
 
 
+Result = TypeVar("Result", covariant=True)
+
+
+class LabelMetric(Protocol[Result]):
+    """A function of true and predicted labels."""
+
+    __name__: str
+
+    def __call__(
+        self,
+        y_true: LabelsLike,
+        y_pred: LabelsLike,
+        *,
+        classes: LabelsLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> Result:
+        """Read the labels and apply the formula."""
+
+
+def label_metric(formula: Callable[[LabelPairs], Result]) -> LabelMetric[Result]:
+    """Make a metric of labels from a function of `LabelPairs`."""
+
+    @functools.wraps(formula)
+    def metric(y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> Any:
+        return formula(read_labels(y_true, y_pred, classes, sample_weight))
+
+    call, own = inspect.signature(LabelMetric.__call__), inspect.signature(formula)
+    metric.__signature__ = call.replace(  # type: ignore[attr-defined]
+        parameters=list(call.parameters.values())[1:], return_annotation=own.return_annotation
+    )
+    return metric
+
+
 def read_scores(
     y_true: Any, scores: Any, classes: Any, sample_weight: Any
 ) -> tuple[Codes, Vector, Vector]:
     """Codes of the true labels, one score per row, and positive weights."""
     _, codes = read_scale(_present_column(y_true, "y_true"), classes, name="y_true")
-    values = read_numbers(scores, "scores")
-    if values.ndim != 1:
-        raise ValueError(f"scores must be one number per row; found shape {values.shape}.")
+    values = read_score_vector(scores, "scores")
     require_length(len(values), len(codes), "scores")
-    if np.isnan(values).any():
-        raise ValueError(f"scores must not hold NaN; found {int(np.isnan(values).sum())}.")
     weights = check_weights(sample_weight, len(codes))
     kept = weights > 0
     return codes[kept], values[kept], weights[kept]
+
+
+def read_score_vector(scores: Any, name: str) -> Vector:
+    """One score per row, without NaN."""
+    values = read_numbers(scores, name)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be one column; found shape {values.shape}.")
+    if np.isnan(values).any():
+        raise ValueError(f"{name} must not hold NaN; found {int(np.isnan(values).sum())}.")
+    return values
 
 
 def read_probabilities(
@@ -123,6 +165,12 @@ def stated_order(y: Any, name: str = "y_true") -> npt.NDArray[Any] | None:
 def plain_labels(y: Any, name: str = "y_true") -> npt.NDArray[Any]:
     """Labels of a column as an array without missing values."""
     return _present_column(y, name).values
+
+
+def require_fraction(name: str, value: float) -> None:
+    """Raise an error unless a level or probability lies between 0 and 1."""
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must lie between 0 and 1; found {value!r}.")
 
 
 def require_length(found: int, n: int, name: str) -> None:

@@ -9,7 +9,7 @@ from .._utils.messages import require_choice
 from .._utils.types import LabelsLike, Vector, VectorLike
 from ..ordinal.costs import check_cost_matrix
 from ..pairs.misranking import count_pairs
-from ._labels import LabelPairs, class_sums, read_labels, read_scores
+from ._labels import LabelPairs, class_sums, label_metric, read_labels, read_scores
 
 KAPPA_WEIGHTS = ("quadratic", "linear", "unweighted")
 
@@ -60,13 +60,8 @@ def weighted_kappa(
     return kappa_of(pairs, weights)
 
 
-def quadratic_weighted_kappa(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> float:
+@label_metric
+def quadratic_weighted_kappa(pairs: LabelPairs) -> float:
     """Cohen's kappa with squared differences of ranks; see `weighted_kappa`.
 
     Parameters
@@ -85,18 +80,11 @@ def quadratic_weighted_kappa(
     >>> quadratic_weighted_kappa([1, 2, 3, 4], [1, 2, 4, 3])
     0.8
     """
-    return weighted_kappa(
-        y_true, y_pred, weights="quadratic", classes=classes, sample_weight=sample_weight
-    )
+    return kappa_of(pairs, "quadratic")
 
 
-def linear_weighted_kappa(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> float:
+@label_metric
+def linear_weighted_kappa(pairs: LabelPairs) -> float:
     """Cohen's kappa with absolute differences of ranks; see `weighted_kappa`.
 
     Parameters
@@ -115,9 +103,7 @@ def linear_weighted_kappa(
     >>> linear_weighted_kappa([1, 2, 3, 4], [1, 2, 4, 3])
     0.6
     """
-    return weighted_kappa(
-        y_true, y_pred, weights="linear", classes=classes, sample_weight=sample_weight
-    )
+    return kappa_of(pairs, "linear")
 
 
 def kappa_of(pairs: LabelPairs, weights: str | npt.ArrayLike) -> float:
@@ -147,7 +133,7 @@ def _disagreement(pairs: LabelPairs, weights: str | npt.ArrayLike) -> tuple[floa
 
 
 def _marginal(pairs: LabelPairs, codes: npt.NDArray[np.intp]) -> Vector:
-    mass = np.bincount(codes, pairs.weights, minlength=pairs.scale.n_classes)
+    mass = class_sums(codes, pairs.weights, pairs.scale.n_classes)
     return mass / mass.sum()
 
 
@@ -158,13 +144,8 @@ def _others(p: Vector) -> Vector:
     return before + after
 
 
-def kendall_tau_b(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> float:
+@label_metric
+def kendall_tau_b(pairs: LabelPairs) -> float:
     """Kendall's rank correlation with the correction for ties.
 
     Parameters
@@ -193,20 +174,14 @@ def kendall_tau_b(
     >>> kendall_tau_b([1, 2, 3], [1, 3, 2])
     0.3333333333333333
     """
-    pairs = read_labels(y_true, y_pred, classes, sample_weight)
     counts = count_pairs(pairs.truth, pairs.predicted, pairs.weights)
     return _correlation(
         counts.concordant - counts.discordant, counts.differing_in_a, counts.differing_in_b
     )
 
 
-def spearman_correlation(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> float:
+@label_metric
+def spearman_correlation(pairs: LabelPairs) -> float:
     """Spearman's rank correlation: Pearson's of the mid-ranks.
 
     Parameters
@@ -228,7 +203,6 @@ def spearman_correlation(
     >>> spearman_correlation([1, 2, 3], [1, 3, 2])
     0.5
     """
-    pairs = read_labels(y_true, y_pred, classes, sample_weight)
     u = _centred_midranks(pairs.truth, pairs.weights)
     v = _centred_midranks(pairs.predicted, pairs.weights)
     return _correlation(pairs.mean(u * v), pairs.mean(u * u), pairs.mean(v * v))

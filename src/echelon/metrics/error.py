@@ -7,16 +7,11 @@ import numpy.typing as npt
 
 from .._utils.types import LabelsLike, Vector, VectorLike
 from ..ordinal.costs import cost_matrix
-from ._labels import LabelPairs, class_sums, read_labels
+from ._labels import LabelPairs, class_sums, label_metric, read_labels
 
 
-def mean_absolute_rank_error(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> float:
+@label_metric
+def mean_absolute_rank_error(pairs: LabelPairs) -> float:
     """Mean number of ranks between the predicted and the true label.
 
     Parameters
@@ -41,17 +36,11 @@ def mean_absolute_rank_error(
     >>> mean_absolute_rank_error(["poor", "good"], ["poor", "poor"], classes=grades)
     1.0
     """
-    pairs = read_labels(y_true, y_pred, classes, sample_weight)
     return pairs.mean(pairs.distance)
 
 
-def zero_one_error(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> float:
+@label_metric
+def zero_one_error(pairs: LabelPairs) -> float:
     """Fraction of wrong labels.
 
     Parameters
@@ -72,17 +61,11 @@ def zero_one_error(
     >>> zero_one_error([1, 2, 3, 3], [1, 2, 3, 1])
     0.25
     """
-    pairs = read_labels(y_true, y_pred, classes, sample_weight)
     return pairs.mean(pairs.distance > 0)
 
 
-def within_one_accuracy(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> float:
+@label_metric
+def within_one_accuracy(pairs: LabelPairs) -> float:
     """Fraction of labels that are right or one rank off.
 
     Parameters
@@ -103,17 +86,11 @@ def within_one_accuracy(
     >>> within_one_accuracy([1, 2, 3, 3], [1, 1, 3, 1])
     0.75
     """
-    pairs = read_labels(y_true, y_pred, classes, sample_weight)
     return pairs.mean(pairs.distance <= 1)
 
 
-def macro_mean_absolute_error(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> float:
+@label_metric
+def macro_mean_absolute_error(pairs: LabelPairs) -> float:
     """Mean over the classes present in `y_true` of the mean rank error within the class.
 
     Every class counts the same, however rare it is. A class that `classes` names but `y_true`
@@ -137,17 +114,11 @@ def macro_mean_absolute_error(
     >>> macro_mean_absolute_error([1, 1, 1, 3], [1, 1, 1, 1], classes=[1, 2, 3])
     1.0
     """
-    pairs = read_labels(y_true, y_pred, classes, sample_weight)
     return float(np.nanmean(error_by_class(pairs)))
 
 
-def maximum_mean_absolute_error(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> float:
+@label_metric
+def maximum_mean_absolute_error(pairs: LabelPairs) -> float:
     """Mean rank error of the class in `y_true` for which it is largest.
 
     Parameters
@@ -168,7 +139,6 @@ def maximum_mean_absolute_error(
     >>> maximum_mean_absolute_error([1, 1, 1, 3], [1, 1, 1, 1], classes=[1, 2, 3])
     2.0
     """
-    pairs = read_labels(y_true, y_pred, classes, sample_weight)
     return float(np.nanmax(error_by_class(pairs)))
 
 

@@ -11,30 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
-from .agreement import (
-    concordance_index,
-    kendall_tau_b,
-    linear_weighted_kappa,
-    quadratic_weighted_kappa,
-    spearman_correlation,
-)
-from .error import (
-    macro_mean_absolute_error,
-    maximum_mean_absolute_error,
-    mean_absolute_rank_error,
-    mean_cost,
-    within_one_accuracy,
-    zero_one_error,
-)
-from .probability import (
-    interval_coverage,
-    interval_width,
-    ordinal_log_loss,
-    ranked_probability_score,
-)
-from .ranking.first_hit import hit_rate, reciprocal_rank
-from .ranking.misranking import pairwise_accuracy
-from .ranking.retrieval import average_precision, ndcg_score, precision_at, recall_at
+from . import agreement, error, probability
+from .ranking import first_hit, misranking, retrieval
 
 Need = Literal["labels", "probabilities", "scores", "intervals", "queries"]
 
@@ -119,42 +97,42 @@ _gain = partial(Measure, greater_is_better=True)
 # An entry in a line or two.
 # fmt: off
 _TABLE: tuple[Measure, ...] = (
-    Measure("cost", mean_cost, "mean cost", "cost", about="mean cost of the predictions"),
-    Measure("mae", mean_absolute_rank_error, "mean absolute error", "MAE", unit="ranks",
+    Measure("cost", error.mean_cost, "mean cost", "cost", about="mean cost of the predictions"),
+    Measure("mae", error.mean_absolute_rank_error, "mean absolute error", "MAE", unit="ranks",
             about="mean absolute difference of ranks"),
-    Measure("zero_one", zero_one_error, "mean zero-one error", "zero-one", unit="%",
+    Measure("zero_one", error.zero_one_error, "mean zero-one error", "zero-one", unit="%",
             about="share of rows with a wrong label"),
-    _gain("within_one", within_one_accuracy, "accuracy within one rank", "within one", unit="%",
-          about="share of rows that are right or one rank off"),
-    _gain("qwk", quadratic_weighted_kappa, "quadratic weighted kappa", "QWK",
+    _gain("within_one", error.within_one_accuracy, "accuracy within one rank", "within one",
+          unit="%", about="share of rows that are right or one rank off"),
+    _gain("qwk", agreement.quadratic_weighted_kappa, "quadratic weighted kappa", "QWK",
           about="1 is perfect agreement, 0 is chance"),
-    Measure("rps", ranked_probability_score, "ranked probability score", "RPS", "probabilities",
-            about="0 is perfect"),
-    Measure("log_loss", ordinal_log_loss, "log loss", "log loss", "probabilities",
+    Measure("rps", probability.ranked_probability_score, "ranked probability score", "RPS",
+            "probabilities", about="0 is perfect"),
+    Measure("log_loss", probability.ordinal_log_loss, "log loss", "log loss", "probabilities",
             about="mean of −ln P(y), 0 is perfect"),
-    _gain("interval_coverage", interval_coverage, "interval coverage", "coverage", "intervals",
-          unit="%", about="share of labels in their intervals"),
-    Measure("interval_width", interval_width, "mean interval width", "width", "intervals",
-            unit="labels", about="mean number of labels in an interval"),
-    Measure("macro_mae", macro_mean_absolute_error, "macro mean absolute error", "macro MAE",
+    _gain("interval_coverage", probability.interval_coverage, "interval coverage", "coverage",
+          "intervals", unit="%", about="share of labels in their intervals"),
+    Measure("interval_width", probability.interval_width, "mean interval width", "width",
+            "intervals", unit="labels", about="mean number of labels in an interval"),
+    Measure("macro_mae", error.macro_mean_absolute_error, "macro mean absolute error", "macro MAE",
             unit="ranks", about="mean over classes of their mean absolute errors"),
-    Measure("maximum_mae", maximum_mean_absolute_error, "maximum mean absolute error",
+    Measure("maximum_mae", error.maximum_mean_absolute_error, "maximum mean absolute error",
             "maximum MAE", unit="ranks", about="mean absolute error of the worst class"),
-    _gain("lwk", linear_weighted_kappa, "linear weighted kappa", "LWK"),
-    _gain("kendall", kendall_tau_b, "Kendall's tau-b", "tau-b"),
-    _gain("spearman", spearman_correlation, "Spearman's correlation", "Spearman"),
-    _gain("concordance", concordance_index, "concordance index", "C index", "scores"),
-    _gain("pairwise_accuracy", pairwise_accuracy, "pairwise accuracy", "pairwise accuracy",
-          "queries", about="share of pairs of one query in the right order"),
-    _gain("ndcg", ndcg_score, "NDCG", "NDCG", "queries", places="may"),
-    _gain("mean_average_precision", average_precision, "mean average precision", "MAP",
+    _gain("lwk", agreement.linear_weighted_kappa, "linear weighted kappa", "LWK"),
+    _gain("kendall", agreement.kendall_tau_b, "Kendall's tau-b", "tau-b"),
+    _gain("spearman", agreement.spearman_correlation, "Spearman's correlation", "Spearman"),
+    _gain("concordance", agreement.concordance_index, "concordance index", "C index", "scores"),
+    _gain("pairwise_accuracy", misranking.pairwise_accuracy, "pairwise accuracy",
+          "pairwise accuracy", "queries", about="share of pairs of one query in the right order"),
+    _gain("ndcg", retrieval.ndcg_score, "NDCG", "NDCG", "queries", places="may"),
+    _gain("mean_average_precision", retrieval.average_precision, "mean average precision", "MAP",
           "queries", places="may"),
-    _gain("mean_reciprocal_rank", reciprocal_rank, "mean reciprocal rank", "MRR", "queries",
-          places="may"),
+    _gain("mean_reciprocal_rank", first_hit.reciprocal_rank, "mean reciprocal rank", "MRR",
+          "queries", places="may"),
     # These mean little without a number of places, and two of them are scikit-learn's for classes.
-    _gain("precision", precision_at, "precision", "precision", "queries", places="must"),
-    _gain("recall", recall_at, "recall", "recall", "queries", places="must"),
-    _gain("hit_rate", hit_rate, "hit rate", "hit rate", "queries", places="must"),
+    _gain("precision", retrieval.precision_at, "precision", "precision", "queries", places="must"),
+    _gain("recall", retrieval.recall_at, "recall", "recall", "queries", places="must"),
+    _gain("hit_rate", first_hit.hit_rate, "hit rate", "hit rate", "queries", places="must"),
 )
 # fmt: on
 

@@ -110,11 +110,7 @@ Ends = tuple[LabelsLike, LabelsLike]
 
 
 def interval_coverage(
-    y_true: LabelsLike,
-    ends: Ends,
-    *,
-    classes: LabelsLike,
-    sample_weight: VectorLike | None = None,
+    y_true: LabelsLike, ends: Ends, *, classes: LabelsLike, sample_weight: VectorLike | None = None
 ) -> float:
     """Fraction of labels that lie in their intervals.
 
@@ -142,11 +138,7 @@ def interval_coverage(
 
 
 def interval_width(
-    y_true: LabelsLike,
-    ends: Ends,
-    *,
-    classes: LabelsLike,
-    sample_weight: VectorLike | None = None,
+    y_true: LabelsLike, ends: Ends, *, classes: LabelsLike, sample_weight: VectorLike | None = None
 ) -> float:
     """Mean number of labels in an interval; the arguments are those of `interval_coverage`.
 

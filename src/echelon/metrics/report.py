@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.frames import aligned, make_frame
-from .._utils.types import LabelsLike, Vector, VectorLike
-from ._labels import LabelPairs, class_sums, read_labels
+from .._utils.types import Vector
+from ._labels import LabelPairs, class_sums, label_metric
 from .agreement import kappa_of
 from .error import error_by_class, mean_by_class, ratio
 
@@ -68,14 +68,8 @@ class OrdinalReport:
         return make_frame(columns, backend)
 
     def _columns(self) -> dict[str, Vector]:
-        return {
-            "n": self.n,
-            "precision": self.precision,
-            "recall": self.recall,
-            "mean_absolute_error": self.mean_absolute_error,
-            "within_one": self.within_one,
-            "mean_signed_error": self.mean_signed_error,
-        }
+        names = ("n", "precision", "recall", "mean_absolute_error", "within_one")
+        return {name: getattr(self, name) for name in (*names, "mean_signed_error")}
 
     def __str__(self) -> str:
         header = ["", "n", "precision", "recall", "MAE", "within one", "signed error"]
@@ -101,13 +95,8 @@ class OrdinalReport:
         )
 
 
-def ordinal_report(
-    y_true: LabelsLike,
-    y_pred: LabelsLike,
-    *,
-    classes: LabelsLike | None = None,
-    sample_weight: VectorLike | None = None,
-) -> OrdinalReport:
+@label_metric
+def ordinal_report(pairs: LabelPairs) -> OrdinalReport:
     """Report how well each class is predicted.
 
     Parameters
@@ -140,7 +129,6 @@ def ordinal_report(
     >>> report.recall
     array([0.5, 1. , 0. ])
     """
-    pairs = read_labels(y_true, y_pred, classes, sample_weight)
     n_classes = pairs.scale.n_classes
     right = pairs.distance == 0
     predicted = class_sums(pairs.predicted, pairs.weights, n_classes)

@@ -180,19 +180,16 @@ class RankingScorer(_MetricScorer):
     def _options(self, qid: Any, sample_weight: Any) -> dict[str, Any]:
         """Keyword arguments of the metric; some, such as the reciprocal rank, know no weights."""
         options = {"qid": qid, **self._kwargs}
-        if sample_weight is not None and _takes_weights(self._score_func):
-            options["sample_weight"] = sample_weight
+        if sample_weight is not None:
+            parameters = signature(self._score_func).parameters.values()
+            if any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters):
+                options["sample_weight"] = sample_weight
         return options
 
     def _score(
         self, method_caller: MethodCaller, estimator: Any, X: Any, y_true: Any, **given: Any
     ) -> float:
         return self.of_scores(y_true, ranking_scores(estimator, X, method_caller), **given)
-
-
-def _takes_weights(metric: Callable[..., float]) -> bool:
-    parameters = signature(metric).parameters.values()
-    return any(p.name == "sample_weight" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def scorer_names() -> list[str]:

@@ -18,6 +18,7 @@ from scipy import stats
 
 from .._utils.types import Array
 from ..ordinal.arrays import require_count
+from ._labels import require_fraction
 
 
 @dataclass(frozen=True)
@@ -253,8 +254,7 @@ def nemenyi_critical_difference(n_models: int, n_sets: int, alpha: float = 0.05)
     """
     require_count("n_models", n_models, 2)
     require_count("n_sets", n_sets)
-    if not 0.0 < alpha < 1.0:
-        raise ValueError(f"alpha must lie between 0 and 1; found {alpha!r}.")
+    require_fraction("alpha", alpha)
     quantile = stats.studentized_range.isf(alpha, n_models, np.inf)
     return float(quantile * _scale(n_models, n_sets))
 

@@ -184,6 +184,7 @@ class CoarseToFineSearchCV(BaseSearchCV):
         folds = self._folds.split(X, y, **split_params)
         self.n_splits_ = len(folds)
         scoring = Scoring(scorers, self.error_score, self.return_train_score)
+        parallel = {"n_jobs": self.n_jobs, "pre_dispatch": self.pre_dispatch}
         points: list[Candidate] = []
         out: list[dict[str, Any]] = []
         more: dict[str, list[Any]] = defaultdict(list)
@@ -194,16 +195,7 @@ class CoarseToFineSearchCV(BaseSearchCV):
             if self.verbose > 0:
                 print(f"Fitting {len(folds)} folds for each of {len(candidates)} candidates")
             out.extend(
-                evaluate_shared(
-                    self.estimator,
-                    X,
-                    y,
-                    candidates,
-                    folds,
-                    scoring,
-                    n_jobs=self.n_jobs,
-                    pre_dispatch=self.pre_dispatch,
-                )
+                evaluate_shared(self.estimator, X, y, candidates, folds, scoring, **parallel)
             )
             points.extend(candidates)
             for key, values in more_results.items():
@@ -237,19 +229,24 @@ class CoarseToFineSearchCV(BaseSearchCV):
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
         grids = list(ParameterGrid(self.param_grid).param_grid)
-        _check_refine(self.refine, grids)
+        known = sorted({name for grid in grids for name in grid})
+        for name in self.refine or ():
+            if name not in known:
+                raise ValueError(f"refine names {name!r}, which is not in param_grid: {known}.")
         coarse = [(point, grid) for grid in grids for point in ParameterGrid(grid)]
         points = [point for point, _ in coarse]
-        results = evaluate_candidates(points, cv=self._folds, more_results=_stage("coarse", points))
+        stage = {"stage": ["coarse"] * len(points)}
+        results = evaluate_candidates(points, cv=self._folds, more_results=stage)
 
         best, grid = coarse[self._best_coarse(results)]
-        names = (
-            _refined_names(grid) if self.refine is None else [n for n in self.refine if n in best]
-        )
+        names = [
+            n for n in (_refined_names(grid) if self.refine is None else self.refine) if n in best
+        ]
         seen = {_key(point) for point in points}
         fine = [p for p in self._fine_grid(best, names) if _key(p) not in seen]
         if fine:
-            evaluate_candidates(fine, cv=self._folds, more_results=_stage("fine", fine))
+            stage = {"stage": ["fine"] * len(fine)}
+            evaluate_candidates(fine, cv=self._folds, more_results=stage)
 
     def _best_coarse(self, results: dict[str, Any]) -> int:
         metric = self.refit if f"rank_test_{self.refit}" in results else "score"
@@ -281,17 +278,10 @@ class _Folds:
         return self._folds
 
 
-def _stage(name: str, points: list[Candidate]) -> dict[str, list[str]]:
-    return {"stage": [name] * len(points)}
-
-
 def _is_positive(value: Any) -> bool:
     """Whether a value is a number with a log10."""
-    return (
-        isinstance(value, Real)
-        and not isinstance(value, bool | np.bool_)
-        and 0 < float(value) < math.inf
-    )
+    is_number = isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return is_number and 0 < float(value) < math.inf
 
 
 def _refined_names(grid: Mapping[str, Any]) -> list[str]:
@@ -300,13 +290,6 @@ def _refined_names(grid: Mapping[str, Any]) -> list[str]:
         for name, values in grid.items()
         if all(_is_positive(value) for value in values) and len(set(values)) > 1
     ]
-
-
-def _check_refine(refine: list[str] | None, grids: list[Mapping[str, Any]]) -> None:
-    known = sorted({name for grid in grids for name in grid})
-    for name in refine or ():
-        if name not in known:
-            raise ValueError(f"refine names {name!r}, which is not in param_grid: {known}.")
 
 
 def _around(name: str, centre: Any, exponents: npt.NDArray[np.float64]) -> list[Any]:
@@ -321,10 +304,7 @@ def _around(name: str, centre: Any, exponents: npt.NDArray[np.float64]) -> list[
 
 def _key(point: Candidate) -> tuple[tuple[str, Any], ...]:
     """What makes two points the same: numbers by their log10, the rest by what they print."""
-    return tuple((name, _value_key(value)) for name, value in sorted(point.items()))
-
-
-def _value_key(value: Any) -> Any:
-    if _is_positive(value):
-        return round(math.log10(value), _DIGITS)
-    return repr(value)
+    return tuple(
+        (name, round(math.log10(value), _DIGITS) if _is_positive(value) else repr(value))
+        for name, value in sorted(point.items())
+    )

@@ -88,7 +88,8 @@ class ExperimentRun:
         self, *, budget: float | None = None, n_jobs: int | None = None
     ) -> Generator[ContestProgress, None, None]:
         """Run what is missing, and tell about every task."""
-        schedule = self._schedule(budget, n_jobs)
+        entries, n_folds = list(self.experiment.entries), len(self.experiment.splits)
+        schedule = Schedule(entries, n_folds, budget, count_jobs(n_jobs), self._outcomes)
         yield self._progress(schedule, None)
         with closing(run_tasks(self.experiment, schedule)) as finished:
             for task, outcome in finished:
@@ -105,35 +106,20 @@ class ExperimentRun:
 
     def board(self) -> Leaderboard:
         """The table of what has been finished."""
-        n_folds = len(self.experiment.splits)
-        by_model: dict[str, list[Outcome]] = {name: [] for name in self.experiment.entries}
-        for outcome in self._outcomes.values():
-            by_model[outcome.model].append(outcome)
         training, test = self.experiment.splits[0]
+        found = {name: self._row(name) for name in self.experiment.entries}
         return Leaderboard.of(
-            [self._row(name, found) for name, found in by_model.items() if found],
+            [row for row in found.values() if row is not None],
             "mae" if self.experiment.cost is None else "cost",
             sizes=(len(training), len(test)),
-            planned=n_folds,
-            failures={n: e for n, e in self._errors.items() if not by_model[n]},
+            planned=len(self.experiment.splits),
+            failures={name: e for name, e in self._errors.items() if found[name] is None},
         )
 
     def row(self, model: str) -> LeaderboardRow | None:
         """A model's row once all its folds are done."""
-        found = [o for o in self._outcomes.values() if o.model == model]
-        return self._row(model, found) if len(found) == len(self.experiment.splits) else None
-
-    def _schedule(self, budget: float | None, n_jobs: int | None) -> Schedule:
-        finished: dict[str, list[int]] = {}
-        for model, fold in self._outcomes:
-            finished.setdefault(model, []).append(fold)
-        return Schedule(
-            list(self.experiment.entries),
-            len(self.experiment.splits),
-            budget=budget,
-            jobs=count_jobs(n_jobs),
-            finished=finished,
-        )
+        row = self._row(model)
+        return row if row is not None and row.n_folds == len(self.experiment.splits) else None
 
     def _open(self, fresh: bool) -> tuple[list[Outcome], int]:
         if self._store is None:
@@ -163,19 +149,16 @@ class ExperimentRun:
         )
 
     def _progress(self, schedule: Schedule, latest: Outcome | None) -> ContestProgress:
-        return ContestProgress(
-            schedule.done,
-            schedule.total,
-            schedule.elapsed,
-            schedule.seconds_left,
-            latest,
-            self.board(),
-        )
+        folds, seconds = (schedule.done, schedule.total), (schedule.elapsed, schedule.seconds_left)
+        return ContestProgress(*folds, *seconds, latest, self.board())
 
-    def _row(self, model: str, outcomes: list[Outcome]) -> LeaderboardRow:
+    def _row(self, model: str) -> LeaderboardRow | None:
+        """Row of a model with an outcome at least."""
+        outcomes = [o for (name, _), o in sorted(self._outcomes.items()) if name == model]
+        if not outcomes:
+            return None
         measures = [*SHOWN, *([] if self.experiment.cost is None else ["cost"])]
         folds = {measure: np.full(len(self.experiment.splits), math.nan) for measure in measures}
-        outcomes = sorted(outcomes, key=lambda outcome: outcome.fold)
         for outcome in outcomes:
             for measure, value in outcome.figures.items():
                 folds[measure][outcome.fold] = value
@@ -260,14 +243,7 @@ def run_contest(
     ('LinearSVOR', ())
     """
     experiment = make_experiment(
-        table,
-        y,
-        candidates=candidates,
-        classes=classes,
-        folds=folds,
-        repeats=repeats,
-        cost=cost,
-        random_state=random_state,
+        table, y, candidates, classes, folds, repeats, cost, random_state=random_state
     )
     contest = ExperimentRun(experiment, store)
     return finish(contest, budget=budget, n_jobs=n_jobs, on_progress=on_progress)
@@ -355,12 +331,12 @@ def finish(
 def make_experiment(
     table: Any,
     y: Any = None,
-    *,
     candidates: Mapping[str, Candidate] | None = None,
     classes: Any = None,
     folds: int = 5,
     repeats: int = 2,
     cost: Any = None,
+    *,
     random_state: int = 0,
 ) -> Experiment:
     """Data, folds and candidates of a contest, checked; parameters as for `run_contest`."""

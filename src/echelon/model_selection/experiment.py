@@ -151,16 +151,8 @@ def _search(
     try:
         # The other half of the time is for the fit.
         with time_limit(None if task.limit is None else 0.5 * task.limit):
-            chosen = best_settings(
-                entry.estimator,
-                entry.settings,
-                X,
-                y,
-                classes=experiment.classes,
-                cost=experiment.cost,
-                random_state=experiment.random_state,
-            )
-            return chosen, False
+            known = experiment.classes, experiment.cost, experiment.random_state
+            return best_settings(entry.estimator, entry.settings, X, y, *known), False
     except TooSlowError:
         return {}, True
 
@@ -291,9 +283,6 @@ def _as_bytes(part: Any) -> bytes:
 
 
 def _entry_key(entry: Entry) -> str:
-    content = (entry.estimator, sorted(_plain(entry.settings).items()), SEARCH_FOLDS)
+    settings = sorted((name, list(values)) for name, values in entry.settings.items())
+    content = (entry.estimator, settings, SEARCH_FOLDS)
     return str(joblib.hash((content, sorted(package_versions(_PACKAGES).items()))))
-
-
-def _plain(settings: Mapping[str, Any]) -> dict[str, list[Any]]:
-    return {name: list(values) for name, values in settings.items()}

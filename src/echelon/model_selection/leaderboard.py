@@ -160,10 +160,8 @@ class Leaderboard:
         common = np.isfinite(first) & np.isfinite(second)
         if self.sizes is None or common.sum() < max(2, min(_FEWEST_FOLDS, self.planned)):
             return math.nan
-        training, test = self.sizes
-        return corrected_resampled_t_test(
-            first[common], second[common], training=training, test=test
-        )[1]
+        sizes = dict(zip(("training", "test"), self.sizes, strict=True))
+        return corrected_resampled_t_test(first[common], second[common], **sizes)[1]
 
     @cached_property
     def undistinguished(self) -> tuple[str, ...]:
@@ -224,12 +222,9 @@ class Leaderboard:
             {
                 "model": row.model,
                 **{
-                    key: value
+                    f"{measure}{end}": getattr(row.summary(measure), part)
                     for measure in measures
-                    for key, value in (
-                        (measure, row.mean(measure)),
-                        (f"{measure}_se", row.summary(measure).se),
-                    )
+                    for end, part in (("", "mean"), ("_se", "se"))
                 },
                 "fit_seconds": row.fit_seconds,
                 "folds": row.n_folds,
@@ -257,11 +252,8 @@ class Leaderboard:
             # A zero from below is a zero.
             mean = round(found.mean, 3) + 0.0
             figures.append("–" if math.isnan(mean) else f"{mean:.3f}{error}")
-        marks = {
-            **dict.fromkeys(self.undistinguished, MARK),
-            **dict.fromkeys(self.untested, UNTESTED),
-        }
-        mark = marks.get(row.model, " ")
+        mark = MARK if row.model in self.undistinguished else " "
+        mark = UNTESTED if row.model in self.untested else mark
         folds = [f"{row.n_folds}/{self.planned}"] if with_folds else []
         return [f"{mark}{row.model}", *figures, f"{row.fit_seconds:.2f}", *folds]
 

@@ -81,8 +81,7 @@ def prepare(schema: Schema) -> ColumnTransformer:
         ("categories", levels, schema.of_kind("category")),
     ]
     return ColumnTransformer(
-        [part for part in parts if part[2]],
-        verbose_feature_names_out=_names_may_collide(schema),
+        [part for part in parts if part[2]], verbose_feature_names_out=_names_may_collide(schema)
     )
 
 

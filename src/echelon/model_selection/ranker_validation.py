@@ -64,10 +64,7 @@ class RankingProblem:
 
     def test(self, part: Index) -> tuple[Any, Any, dict[str, Any]]:
         """Inputs, labels and further arguments of a scorer."""
-        given = {
-            "qid": _taken(self.qid, part),
-            "sample_weight": _taken(self.sample_weight, part),
-        }
+        given = {"qid": _taken(self.qid, part), "sample_weight": _taken(self.sample_weight, part)}
         return _safe_indexing(self.X, part), _safe_indexing(self.y, part), given
 
 
@@ -128,8 +125,10 @@ def run_fold(
     """One fold; what it is given where it fails, unless the error is let through."""
     started = time.perf_counter()
     try:
-        run = _run_on_rows if problem.pairs is None else _run_on_pairs
-        return run(estimator, problem, training, test, scorers)
+        fit_time = _fit(estimator, *problem.training(training))
+        score = _score_rows if problem.pairs is None else _score_pairs
+        values, per_query, seconds = score(estimator, problem, test, scorers)
+        return FoldResult(values, per_query, fit_time, seconds, estimator)
     except Exception as error:
         if isinstance(error_score, str):
             raise
@@ -142,41 +141,31 @@ def run_fold(
         return FoldResult(failed, {}, time.perf_counter() - started, 0.0, estimator)
 
 
-def _run_on_rows(
-    estimator: Any,
-    problem: RankingProblem,
-    training: Index,
-    test: Index,
-    scorers: Mapping[str, Any],
-) -> FoldResult:
-    fit_time = _fit(estimator, *problem.training(training))
+#: Scores by scorer, scores of queries by scorer, and the seconds that the scores took.
+Scored = tuple[dict[str, float], dict[str, QueryScores], float]
+
+
+def _score_rows(
+    estimator: Any, problem: RankingProblem, test: Index, scorers: Mapping[str, Any]
+) -> Scored:
     started = time.perf_counter()
     X, y, given = problem.test(test)
     scores = ranking_scores(estimator, X)
     values = {name: scorer.of_scores(y, scores, **given) for name, scorer in scorers.items()}
-    score_time = time.perf_counter() - started
-    per_query = {}
-    if problem.qid is not None:
-        per_query = {name: scorer.by_query(y, scores, **given) for name, scorer in scorers.items()}
-    return FoldResult(values, per_query, fit_time, score_time, estimator)
+    seconds = time.perf_counter() - started
+    by_query = scorers.items() if problem.qid is not None else ()
+    return values, {n: scorer.by_query(y, scores, **given) for n, scorer in by_query}, seconds
 
 
-def _run_on_pairs(
-    estimator: Any,
-    problem: RankingProblem,
-    training: Index,
-    test: Index,
-    scorers: Mapping[str, Any],
-) -> FoldResult:
+def _score_pairs(
+    estimator: Any, problem: RankingProblem, test: Index, scorers: Mapping[str, Any]
+) -> Scored:
     assert problem.pairs is not None
-    fit_time = _fit(estimator, *problem.training(training))
     started = time.perf_counter()
     scores = ranking_scores(estimator, problem.X)
     pairs, weights = problem.pairs[test], _taken(problem.pair_weight, test)
-    values = {
-        name: float(scorer(pairs, scores, pair_weight=weights)) for name, scorer in scorers.items()
-    }
-    return FoldResult(values, {}, fit_time, time.perf_counter() - started, estimator)
+    values = {n: float(scorer(pairs, scores, pair_weight=weights)) for n, scorer in scorers.items()}
+    return values, {}, time.perf_counter() - started
 
 
 def _fit(estimator: Any, X: Any, y: Any, given: dict[str, Any]) -> float:
@@ -353,13 +342,13 @@ def cross_validate_ranker(
     pairwise_accuracy  1.0000  0.9231  1.0000  0.9744  0.0256
     """
     problem = read_problem(X, y, qid, sample_weight, pairs, pair_weight)
-    by_pairs = problem.pairs is not None
-    scorers = _pair_scoring(scoring) if by_pairs else _row_scoring(scoring)
-    _check_error_score(error_score)
-    parts = list(_parts(cv, problem))
+    scorers = _row_scoring(scoring) if problem.pairs is None else _pair_scoring(scoring)
+    is_number = isinstance(error_score, Real) and not isinstance(error_score, bool)
+    if error_score != "raise" and not is_number:
+        raise ValueError(f"error_score must be 'raise' or a number; found {error_score!r}.")
     folds = Parallel(n_jobs=n_jobs)(
         delayed(run_fold)(clone(estimator), problem, training, test, scorers, error_score)
-        for training, test in parts
+        for training, test in list(_parts(cv, problem))
     )
     return _gather(folds, list(scorers), return_estimator)
 
@@ -389,7 +378,7 @@ def _row_scoring(scoring: Any) -> dict[str, RankingScorer]:
     if isinstance(scoring, str):
         scoring = [scoring]
     if isinstance(scoring, Sequence) and scoring and all(isinstance(s, str) for s in scoring):
-        scoring = {name: name for name in scoring}
+        scoring = dict(zip(scoring, scoring, strict=True))
     if not isinstance(scoring, Mapping):
         scoring = {"score": scoring}
     return {str(name): as_ranking_scorer(found) for name, found in scoring.items()}
@@ -433,10 +422,3 @@ def _united(parts: list[QueryScores]) -> QueryScores:
             held.setdefault(query, []).append(tuple(found))
     means = np.array([np.mean(found, axis=0) for found in held.values()]).reshape(-1, 2)
     return QueryScores(tuple(held), means[:, 0], means[:, 1])
-
-
-def _check_error_score(error_score: str | float) -> None:
-    if error_score != "raise" and (
-        isinstance(error_score, bool) or not isinstance(error_score, Real)
-    ):
-        raise ValueError(f"error_score must be 'raise' or a number; found {error_score!r}.")

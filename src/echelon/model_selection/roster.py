@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -25,16 +26,6 @@ from ..ranking.rank_boost import RankBoost
 from ..rules.rank_rules import RankRules
 from ..svm.svor import SVOR
 from ..tree.tree import ORTree
-from .tuning import candidate_pipeline, tune
-
-__all__ = [
-    "Candidate",
-    "candidate_pipeline",
-    "candidates",
-    "default_models",
-    "find_candidate",
-    "tune",
-]
 
 
 @dataclass(frozen=True)
@@ -81,9 +72,7 @@ def candidates(random_state: int = 0) -> dict[str, Candidate]:
     >>> roster["median label"].group
     'baseline'
     """
-    makers = (_baselines, _linear_models, _kernel_machines, _ensembles, _slow_models)
-    found = [candidate for make in makers for candidate in make(random_state)]
-    return {candidate.name: candidate for candidate in found}
+    return {candidate.name: candidate for candidate in _roster(random_state)}
 
 
 def default_models(random_state: int = 0) -> dict[str, Any]:
@@ -142,151 +131,83 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name.casefold() if letter.isalnum())
 
 
-def _baselines(seed: int) -> list[Candidate]:
-    return [
-        Candidate(
-            "median label",
-            RoundedRegressor(DummyRegressor(strategy="median")),
-            group="baseline",
-            about="The same label for every row: the median of the training labels.",
-        ),
-        Candidate(
-            "RoundedRegressor ridge",
-            RoundedRegressor(Ridge()),
-            {"regressor__alpha": (1.0, 30.0, 1000.0)},
-            "outsider",
-            "Ridge regression on the ranks, rounded.",
-        ),
-    ]
+def _roster(seed: int) -> Iterator[Candidate]:
+    """The candidates, those that learn fastest first: name, estimator, what it is, settings."""
+    outsider = partial(_candidate, group="outsider")
+    widths, slowness = (0.03, 0.15, 0.7), (0.05, 0.1)
+    # An entry in two or three lines.
+    # fmt: off
+    yield _candidate(
+        "median label", RoundedRegressor(DummyRegressor(strategy="median")),
+        "The same label for every row: the median of the training labels.", group="baseline")
+    yield outsider(
+        "RoundedRegressor ridge", RoundedRegressor(Ridge()),
+        "Ridge regression on the ranks, rounded.", regressor__alpha=(1.0, 30.0, 1000.0))
+    for link in ("logit", "probit", "cloglog"):
+        yield _candidate(
+            f"ProportionalOdds {link}", ProportionalOdds(link, alpha=1.0),
+            f"Cumulative link model with the {link} link, by penalised likelihood.",
+            alpha=(0.1, 1.0, 10.0, 100.0))
+    yield _candidate(
+        "LinearSVOR", LinearSVOR(), "Support vector ordinal regression with a linear score.",
+        C=(0.01, 0.1, 1.0, 10.0))
+    yield _candidate(
+        "PRank", PRank(200, random_state=seed),
+        "The perceptron with thresholds, averaged over its steps.")
+    yield _candidate(
+        "OrdinalReduction logistic", OrdinalReduction(LogisticRegression(max_iter=500)),
+        "A logistic regression for each threshold.", estimator__C=(0.1, 1.0, 10.0))
+    for constraints in ("implicit", "explicit"):
+        yield _candidate(
+            f"SVOR {constraints}", SVOR(constraints=constraints),
+            f"Support vector ordinal regression, {constraints} constraints, Gaussian kernel.",
+            C=(1.0, 10.0), gamma=widths)
+    yield outsider(
+        "RoundedRegressor SVR", RoundedRegressor(SVR()),
+        "Support vector regression on the ranks, Gaussian kernel, rounded.",
+        regressor__C=(1.0, 10.0), regressor__gamma=widths)
+    yield _candidate(
+        "AdaBoostOR stumps", AdaBoostOR(learning_rate=0.3, random_state=seed),
+        "Boosted ordinal stumps.", n_estimators=(100, 400))
+    yield _candidate(
+        "ThresholdedRanker RankBoost", ThresholdedRanker(RankBoost(200, random_state=seed)),
+        "RankBoost's scores of pairs, cut into classes.", estimator__n_estimators=(50, 200))
+    yield _candidate(
+        "RankRules", RankRules(200, max_conditions=2, random_state=seed),
+        "Boosted rules that can be read as sentences.",
+        n_rules=(100, 400), max_conditions=(2, 4))
+    if find_spec("lightgbm") is not None:
+        from lightgbm import LGBMRegressor
 
-
-def _linear_models(seed: int) -> list[Candidate]:
-    links = [
-        Candidate(
-            f"ProportionalOdds {link}",
-            ProportionalOdds(link, alpha=1.0),
-            {"alpha": (0.1, 1.0, 10.0, 100.0)},
-            about=f"Cumulative link model with the {link} link, by penalised likelihood.",
-        )
-        for link in ("logit", "probit", "cloglog")
-    ]
-    return [
-        *links,
-        Candidate(
-            "LinearSVOR",
-            LinearSVOR(),
-            {"C": (0.01, 0.1, 1.0, 10.0)},
-            about="Support vector ordinal regression with a linear score.",
-        ),
-        Candidate(
-            "PRank",
-            PRank(200, random_state=seed),
-            about="The perceptron with thresholds, averaged over its steps.",
-        ),
-        Candidate(
-            "OrdinalReduction logistic",
-            OrdinalReduction(LogisticRegression(max_iter=500)),
-            {"estimator__C": (0.1, 1.0, 10.0)},
-            about="A logistic regression for each threshold.",
-        ),
-    ]
-
-
-def _kernel_machines(seed: int) -> list[Candidate]:
-    widths = (0.03, 0.15, 0.7)
-    machines = [
-        Candidate(
-            f"SVOR {constraints}",
-            SVOR(constraints=constraints),
-            {"C": (1.0, 10.0), "gamma": widths},
-            about=f"Support vector ordinal regression, {constraints} constraints, Gaussian kernel.",
-        )
-        for constraints in ("implicit", "explicit")
-    ]
-    return [
-        *machines,
-        Candidate(
-            "RoundedRegressor SVR",
-            RoundedRegressor(SVR()),
-            {"regressor__C": (1.0, 10.0), "regressor__gamma": widths},
-            "outsider",
-            "Support vector regression on the ranks, Gaussian kernel, rounded.",
-        ),
-    ]
-
-
-def _ensembles(seed: int) -> list[Candidate]:
-    trees = ORTree(max_features=0.5, min_samples_leaf=5)
-    return [
-        Candidate(
-            "AdaBoostOR stumps",
-            AdaBoostOR(learning_rate=0.3, random_state=seed),
-            {"n_estimators": (100, 400)},
-            about="Boosted ordinal stumps.",
-        ),
-        Candidate(
-            "ThresholdedRanker RankBoost",
-            ThresholdedRanker(RankBoost(200, random_state=seed)),
-            {"estimator__n_estimators": (50, 200)},
-            about="RankBoost's scores of pairs, cut into classes.",
-        ),
-        Candidate(
-            "RankRules",
-            RankRules(200, max_conditions=2, random_state=seed),
-            {"n_rules": (100, 400), "max_conditions": (2, 4)},
-            about="Boosted rules that can be read as sentences.",
-        ),
-        *_lightgbm(seed),
-        Candidate(
-            "OrdinalBagging trees",
-            OrdinalBagging(trees, random_state=seed),
-            {"estimator__min_samples_leaf": (1, 5), "estimator__max_features": (0.3, 0.6)},
-            about="Ordinal trees grown on drawn rows and columns, by vote.",
-        ),
-        Candidate(
-            "ORBoost",
-            ORBoost(200, random_state=seed),
-            {"n_estimators": (100, 300), "base": ("perceptron", "stump")},
-            about="A boosted score with thresholds.",
-        ),
-        Candidate(
-            "RoundedRegressor boosting",
-            RoundedRegressor(HistGradientBoostingRegressor(random_state=seed)),
-            {"regressor__max_leaf_nodes": (8, 31), "regressor__learning_rate": (0.05, 0.1)},
-            "outsider",
-            "scikit-learn's histogram gradient boosting on the ranks, rounded.",
-        ),
-    ]
-
-
-def _slow_models(seed: int) -> list[Candidate]:
-    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=seed)
-    return [
-        Candidate(
-            "OrdinalReduction forest",
-            OrdinalReduction(forest),
-            {"estimator__min_samples_leaf": (1, 5)},
-            about="A random forest for each threshold.",
-        ),
-        Candidate(
-            "GPOR",
-            GPOR(cost="absolute", n_inducing=200, random_state=seed),
-            about="Gaussian process with thresholds; it sets its parameters by evidence.",
-        ),
-    ]
-
-
-def _lightgbm(seed: int) -> list[Candidate]:
-    if find_spec("lightgbm") is None:
-        return []
-    from lightgbm import LGBMRegressor
-
-    return [
-        Candidate(
+        yield outsider(
             "LightGBM rounded",
             RoundedRegressor(LGBMRegressor(n_jobs=1, verbose=-1, random_state=seed)),
-            {"regressor__num_leaves": (8, 31), "regressor__learning_rate": (0.05, 0.1)},
-            "outsider",
             "LightGBM's gradient boosting on the ranks, rounded.",
-        )
-    ]
+            regressor__num_leaves=(8, 31), regressor__learning_rate=slowness)
+    trees = ORTree(max_features=0.5, min_samples_leaf=5)
+    yield _candidate(
+        "OrdinalBagging trees", OrdinalBagging(trees, random_state=seed),
+        "Ordinal trees grown on drawn rows and columns, by vote.",
+        estimator__min_samples_leaf=(1, 5), estimator__max_features=(0.3, 0.6))
+    yield _candidate(
+        "ORBoost", ORBoost(200, random_state=seed), "A boosted score with thresholds.",
+        n_estimators=(100, 300), base=("perceptron", "stump"))
+    yield outsider(
+        "RoundedRegressor boosting",
+        RoundedRegressor(HistGradientBoostingRegressor(random_state=seed)),
+        "scikit-learn's histogram gradient boosting on the ranks, rounded.",
+        regressor__max_leaf_nodes=(8, 31), regressor__learning_rate=slowness)
+    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=seed)
+    yield _candidate(
+        "OrdinalReduction forest", OrdinalReduction(forest),
+        "A random forest for each threshold.", estimator__min_samples_leaf=(1, 5))
+    yield _candidate(
+        "GPOR", GPOR(cost="absolute", n_inducing=200, random_state=seed),
+        "Gaussian process with thresholds; it sets its parameters by evidence.")
+    # fmt: on
+
+
+def _candidate(
+    name: str, estimator: Any, about: str, *, group: str = "ordinal", **settings: Sequence[Any]
+) -> Candidate:
+    return Candidate(name, estimator, settings, group, about)

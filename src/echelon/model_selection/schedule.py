@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from statistics import median
@@ -79,7 +79,7 @@ class Schedule:
         Seconds; no end by default.
     jobs : int
         Tasks that run at a time.
-    finished : mapping from model to folds, optional
+    finished : collection of (model, fold), optional
         Folds that need not be run.
     clock : callable
         Seconds that pass.
@@ -89,22 +89,21 @@ class Schedule:
         self,
         models: Sequence[str],
         n_folds: int,
-        *,
         budget: float | None = None,
         jobs: int = 1,
-        finished: Mapping[str, Collection[int]] | None = None,
+        finished: Collection[tuple[str, int]] = (),
+        *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if budget is not None and not (isinstance(budget, Real) and float(budget) >= 0.0):
             raise ValueError(f"budget must be a number of seconds; found {budget!r}.")
-        finished = finished or {}
         self.jobs, self._clock, self._started = jobs, clock, clock()
         self._budget = math.inf if budget is None else budget
         self._standings = {
-            model: _Standing([f for f in range(n_folds) if f not in finished.get(model, ())])
+            model: _Standing([f for f in range(n_folds) if (model, f) not in finished])
             for model in models
         }
-        self._reused = sum(len(finished.get(model, ())) for model in models)
+        self._reused = sum(model in self._standings for model, _ in finished)
 
     def next(self) -> FoldTask | None:
         """The next task, which counts as started; None if no task fits into the time left."""
@@ -119,7 +118,8 @@ class Schedule:
             return is_over, -len(standing.missing), standing.estimate(now) or 0.0
 
         for model in sorted(waiting, key=place):
-            if self._fits(self._standings[model], now):
+            seconds = self._standings[model].estimate(now) or 0.0
+            if now + seconds < self._started + self._budget:
                 return self._start(model, now)
         return None
 
@@ -158,8 +158,7 @@ class Schedule:
     @property
     def seconds_left(self) -> float | None:
         """Estimated seconds to the end; None before anything was measured."""
-        measured = any(s.seconds for s in self._standings.values())
-        if not measured:
+        if not any(s.seconds for s in self._standings.values()):
             return None
         work = sum(count * seconds for count, seconds in self._ahead()) / self.jobs
         return max(0.0, min(work, self._budget - self.elapsed))
@@ -179,12 +178,9 @@ class Schedule:
         limit = None
         if not math.isinf(self._budget):
             share = self._budget * self.jobs / len(self._standings)
-            limit = max(share, LEAST_LIMIT, 3.0 * (known or 0.0))
-            limit = min(limit, self._budget * (1.0 + GRACE) - self.elapsed)
+            left = self._budget * (1.0 + GRACE) - self.elapsed
+            limit = min(max(share, LEAST_LIMIT, 3.0 * (known or 0.0)), left)
         return FoldTask(model, fold, limit, standing.search)
-
-    def _fits(self, standing: _Standing, now: float) -> bool:
-        return now + (standing.estimate(now) or 0.0) < self._started + self._budget
 
     def _quota(self, standing: _Standing, level: float, now: float) -> float:
         """Folds of a model that its share of the budget pays for, one at least."""
@@ -196,11 +192,7 @@ class Schedule:
     def _level(self, now: float) -> float:
         """Seconds of work that a model may have."""
         left = self._budget * self.jobs
-        needs = sorted(
-            (s.estimate(now) or 0.0)
-            * (s.done + len(s.running) + (0 if s.is_out else len(s.missing)))
-            for s in self._standings.values()
-        )
+        needs = sorted((s.estimate(now) or 0.0) * s.wanted for s in self._standings.values())
         for position, need in enumerate(needs):
             share = left / (len(needs) - position)
             if need > share:

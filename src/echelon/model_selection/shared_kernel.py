@@ -166,17 +166,16 @@ def _evaluate_chain(
     results = []
     for place, fitted, seconds in _fit_chain(estimator, X_train, y_train, groups):
         started = time.perf_counter()
+        how: Any = scoring.scorer, {}, scoring.error_score
         result = {
             "fit_error": None,
-            "test_scores": _score(fitted, X_test, y_test, scoring.scorer, {}, scoring.error_score),
+            "test_scores": _score(fitted, X_test, y_test, *how),
             "n_test_samples": len(test),
             "fit_time": seconds,
             "score_time": time.perf_counter() - started,
         }
         if scoring.with_train:
-            result["train_scores"] = _score(
-                fitted, X_train, y_train, scoring.scorer, {}, scoring.error_score
-            )
+            result["train_scores"] = _score(fitted, X_train, y_train, *how)
         results.append((place, result))
     return results
 

@@ -21,15 +21,13 @@ from sklearn.model_selection import (
     StratifiedKFold,
 )
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples
 
 from .._utils.messages import require_choice
 from .._utils.types import Codes, Index, KeysLike, LabelsLike, MatrixLike, RandomStateLike
 from ..base.folds import dealt_parts
 from ..ordinal.arrays import require_count
 from ..pairs.queries import query_codes
-
-_PLAIN = {bool, int, float}
-
 
 #: Training and test rows.
 Split = tuple[Index, Index]
@@ -75,21 +73,27 @@ def dealt_splits(
     return [split for _ in range(repeats) for split in dealt_parts(labels, cv, rng)]
 
 
-class _QuerySplitter(BaseCrossValidator):
-    """A splitter of whole queries, which scikit-learn may hand over by either of two names."""
+class _Splitter(BaseCrossValidator):
+    """A splitter with a number of splits that does not depend on the data."""
 
-    # With metadata routing on, queries arrive as the ranker's ``qid`` or as ``groups``.
-    __metadata_request__split = {"groups": True, "qid": True}  # noqa: RUF012 - read from the class
+    n_splits: int
 
     def get_n_splits(
         self,
         X: MatrixLike | None = None,
         y: LabelsLike | None = None,
         groups: KeysLike | None = None,
-        qid: KeysLike | None = None,
+        **metadata: object,
     ) -> int:
         """Return the number of splits; the arguments are for scikit-learn and are not looked at."""
         return int(self.n_splits)
+
+
+class _QuerySplitter(_Splitter):
+    """A splitter of whole queries, which scikit-learn may hand over by either of two names."""
+
+    # With metadata routing on, queries arrive as the ranker's ``qid`` or as ``groups``.
+    __metadata_request__split = {"groups": True, "qid": True}  # noqa: RUF012 - read from the class
 
     def split(
         self,
@@ -114,10 +118,10 @@ class _QuerySplitter(BaseCrossValidator):
         training, test : ndarray
             Rows in ascending order.
         """
-        codes, ids = query_codes(_one_of(groups, qid, "qid"), _length(X))
+        codes, ids = query_codes(_one_of(groups, qid, "qid"), _num_samples(X))
         codes = _id_ranks(ids)[codes]
         for training, test in self._parts(np.bincount(codes, minlength=len(ids))):
-            yield _rows_of(codes, training, len(ids)), _rows_of(codes, test, len(ids))
+            yield np.flatnonzero(np.isin(codes, training)), np.flatnonzero(np.isin(codes, test))
 
     def _parts(self, sizes: Index) -> Iterator[Split]:
         """Queries of the two parts of every split, from the queries' numbers of rows."""
@@ -227,7 +231,7 @@ class QueryShuffleSplit(_QuerySplitter):
         yield from draws.split(sizes)
 
 
-class PairKFold(BaseCrossValidator):
+class PairKFold(_Splitter):
     """K folds of stated pairs with about as many pairs in each.
 
     Parameters
@@ -279,16 +283,6 @@ class PairKFold(BaseCrossValidator):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def get_n_splits(
-        self,
-        X: MatrixLike | None = None,
-        y: LabelsLike | None = None,
-        groups: KeysLike | None = None,
-        pairs: npt.ArrayLike | None = None,
-    ) -> int:
-        """Return the number of folds; the arguments are for scikit-learn and are not looked at."""
-        return int(self.n_splits)
-
     def split(
         self,
         X: MatrixLike,
@@ -314,9 +308,9 @@ class PairKFold(BaseCrossValidator):
         """
         stated = X if groups is None and pairs is None else _one_of(groups, pairs, "pairs")
         ends = _item_codes(stated)
-        if len(ends) != _length(X):
+        if len(ends) != _num_samples(X):
             raise ValueError(
-                f"pairs must have a row per row of X, {_length(X)}; found {len(ends)}."
+                f"pairs must have a row per row of X, {_num_samples(X)}; found {len(ends)}."
             )
         first, second = self._folds(ends, _rng(self.shuffle, self.random_state))
         for k in range(self.n_splits):
@@ -364,12 +358,6 @@ def _deal(sizes: Index, n_folds: int, rng: np.random.RandomState | None, what: s
     return fold
 
 
-def _rows_of(codes: Index, queries: Index, n_queries: int) -> Index:
-    chosen = np.zeros(n_queries, dtype=bool)
-    chosen[queries] = True
-    return np.flatnonzero(chosen[codes])
-
-
 def _item_codes(pairs: Any) -> Index:
     """Codes of the two items of each pair in the order of the ids, of shape (m, 2)."""
     # A list may hold ids that are tuples themselves, which NumPy would take apart.
@@ -386,12 +374,10 @@ def _item_codes(pairs: Any) -> Index:
 def _id_ranks(ids: Sequence[Any]) -> Index:
     """Rank of each id in an order that does not depend on where it first appeared."""
     kinds = {type(entry) for entry in ids}
-    if kinds <= _PLAIN or kinds == {str}:
-        order = sorted(range(len(ids)), key=ids.__getitem__)
-    else:
+    if not (kinds <= {bool, int, float} or kinds == {str}):
         # Ids of several types, or of one without an order, such as sets, still have texts.
-        texts = [(type(entry).__name__, repr(entry)) for entry in ids]
-        order = sorted(range(len(ids)), key=texts.__getitem__)
+        ids = [(type(entry).__name__, repr(entry)) for entry in ids]
+    order = sorted(range(len(ids)), key=ids.__getitem__)
     ranks = np.empty(len(ids), dtype=np.intp)
     ranks[order] = np.arange(len(ids))
     return ranks
@@ -402,10 +388,6 @@ def _one_of(groups: Any, named: Any, name: str) -> Any:
         found = "neither" if groups is None else "both"
         raise ValueError(f"Pass {name} or groups to split, one of the two; found {found}.")
     return groups if named is None else named
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def _check_seed(shuffle: bool, random_state: Any) -> None:

@@ -108,17 +108,8 @@ def tune(
     True
     """
     pipeline = candidate_pipeline(candidate, schema, classes=classes, cost=cost)
-    settings = best_settings(
-        pipeline,
-        for_pipeline(candidate.settings),
-        X,
-        y,
-        classes=classes,
-        cost=cost,
-        folds=folds,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+    grid = for_pipeline(candidate.settings)
+    settings = best_settings(pipeline, grid, X, y, classes, cost, random_state, folds, n_jobs)
     return pipeline.set_params(**settings)
 
 
@@ -132,12 +123,11 @@ def best_settings(
     settings: Mapping[str, Sequence[Any]],
     X: Any,
     y: Any,
-    *,
     classes: Sequence[Any],
-    cost: Any = None,
+    cost: Any,
+    random_state: int,
     folds: int = SEARCH_FOLDS,
     n_jobs: int | None = None,
-    random_state: int = 0,
 ) -> dict[str, Any]:
     """Parameters of least mean cost over stratified folds; {} where there is nothing to search."""
     if not settings:

@@ -11,12 +11,7 @@ from .margin_bounds import (
     margin_bound,
     rank_boost_margin_bound,
 )
-from .margin_loss import (
-    boosting_margin_loss_bound,
-    boosting_rounds,
-    margin_loss,
-    margin_loss_curve,
-)
+from .margin_loss import boosting_margin_loss_bound, boosting_rounds, margin_loss, margin_loss_curve
 from .rademacher import (
     RademacherEstimate,
     kernel_rademacher,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..._utils.types import Codes, Matrix
 from ...ordinal.arrays import finite_vector, require_count, require_positive
 from ...pairs.pair_set import PairSet
+from .._labels import require_fraction
 from .margin_loss import margin_loss
 from .rademacher import stump_rademacher, stump_rademacher_bound
 
@@ -111,7 +112,23 @@ def margin_bound(
     first, second = finite_vector(rademacher, 2, "rademacher").tolist()
     if min(first, second) < 0.0:
         raise ValueError(f"rademacher must not be negative; found {min(first, second)}.")
-    return _assembled(empirical, first + second, rho, n_pairs, delta, estimated, rho_max)
+    complexities = first + second
+    # Both bounds spend δ on one event; the estimated one on two, in three terms.
+    factor, events = (3.0, 2.0) if estimated else (1.0, 1.0)
+    uniformity = 0.0
+    if rho_max is not None:
+        events *= 2.0
+        complexities *= 2.0
+        uniformity = factor * math.sqrt(math.log(math.log2(2.0 * rho_max / rho)) / n_pairs)
+    return MarginBound(
+        empirical=float(empirical),
+        complexity=2.0 / rho * complexities,
+        confidence=factor * math.sqrt(math.log(events / delta) / (2.0 * n_pairs)),
+        uniformity=uniformity,
+        rho=float(rho),
+        delta=float(delta),
+        n_pairs=int(n_pairs),
+    )
 
 
 def kernel_margin_bound(
@@ -148,11 +165,13 @@ def kernel_margin_bound(
     >>> round(kernel_margin_bound(0.05, 1.0, 2.0, rho=1.0, n_pairs=10000).total, 3)
     0.142
     """
-    _check(empirical, rho, n_pairs, delta, rho_max)
+    require_count("n_pairs", n_pairs)
     require_positive("radius", radius)
     require_positive("norm", norm)
-    both = 2.0 * radius * norm / math.sqrt(n_pairs)
-    return _assembled(empirical, both, rho, n_pairs, delta, False, rho_max)
+    each = radius * norm / math.sqrt(n_pairs)
+    return margin_bound(
+        empirical, (each, each), rho, n_pairs, delta=delta, estimated=False, rho_max=rho_max
+    )
 
 
 def ensemble_margin_bound(
@@ -259,17 +278,10 @@ def rank_boost_margin_bound(
         raise ValueError(f"pairs must be a PairSet; found {type(pairs).__name__}.")
     table = np.asarray(X, dtype=np.float64)
     norm = float(np.abs(np.asarray(ranker.estimator_weights_)).sum())
-    parts = [table[rows] for rows in matched_rows(pairs)]
     rng = np.random.default_rng(random_state)
-    complexities = [_stump_complexity(part, n_draws, rng) for part in parts]
+    first, second = (_stump_complexity(table[r], n_draws, rng) for r in matched_rows(pairs))
     return ensemble_margin_bound(
-        ranker.predict(X),
-        norm,
-        pairs,
-        (complexities[0], complexities[1]),
-        rho,
-        delta=delta,
-        rho_max=rho_max,
+        ranker.predict(X), norm, pairs, (first, second), rho, delta=delta, rho_max=rho_max
     )
 
 
@@ -305,39 +317,11 @@ def _refuse_weights(pairs: PairSet) -> None:
         raise ValueError("pairs must have equal weights; found different ones.")
 
 
-def _assembled(
-    empirical: float,
-    complexities: float,
-    rho: float,
-    m: int,
-    delta: float,
-    estimated: bool,
-    rho_max: float | None,
-) -> MarginBound:
-    # Both bounds spend δ on one event; the estimated one on two, in three terms.
-    factor, events = (3.0, 2.0) if estimated else (1.0, 1.0)
-    uniformity = 0.0
-    if rho_max is not None:
-        events *= 2.0
-        complexities *= 2.0
-        uniformity = factor * math.sqrt(math.log(math.log2(2.0 * rho_max / rho)) / m)
-    return MarginBound(
-        empirical=float(empirical),
-        complexity=2.0 / rho * complexities,
-        confidence=factor * math.sqrt(math.log(events / delta) / (2.0 * m)),
-        uniformity=uniformity,
-        rho=float(rho),
-        delta=float(delta),
-        n_pairs=int(m),
-    )
-
-
 def _check(empirical: float, rho: float, n_pairs: int, delta: float, rho_max: float | None) -> None:
     if not 0.0 <= empirical <= 1.0:
         raise ValueError(f"empirical must lie from 0 to 1; found {empirical!r}.")
     require_positive("rho", rho)
     require_count("n_pairs", n_pairs)
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta must lie between 0 and 1; found {delta!r}.")
+    require_fraction("delta", delta)
     if rho_max is not None and not rho <= rho_max < math.inf:
         raise ValueError(f"rho_max must be finite and no less than rho, {rho}; found {rho_max!r}.")

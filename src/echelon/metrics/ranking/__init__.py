@@ -4,12 +4,7 @@ Every metric takes labels, scores and ``qid``, the query of each row, in any ord
 for all queries at once.
 """
 
-from ..scorers import (
-    RankingScorer,
-    get_ranking_scorer,
-    make_ranking_scorer,
-    ranking_scorer_names,
-)
+from ..scorers import RankingScorer, get_ranking_scorer, make_ranking_scorer, ranking_scorer_names
 from .auc import RocCurve, auc_score, multipartite_auc, roc_curve
 from .auc_intervals import (
     AUCComparison,
@@ -20,12 +15,7 @@ from .auc_intervals import (
     compare_auc,
 )
 from .emphasis import check_emphasis, preference_loss, weighted_misranking
-from .first_hit import (
-    expected_reciprocal_rank,
-    hit_rate,
-    mean_reciprocal_rank,
-    reciprocal_rank,
-)
+from .first_hit import expected_reciprocal_rank, hit_rate, mean_reciprocal_rank, reciprocal_rank
 from .gains import PRESETS, Conventions
 from .misranking import (
     kendall_tau_by_query,

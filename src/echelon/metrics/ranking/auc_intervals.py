@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy.typing as npt
 from scipy import stats
+from scipy.special import expit
 
 from ..._utils.messages import require_choice
 from ..._utils.types import LabelsLike, Vector
 from ...ordinal.arrays import require_count
+from .._labels import require_fraction
 from ..significance import two_sided_p
 from .auc import positives
 from .queries import by_query
@@ -109,7 +111,7 @@ def auc_confidence_interval(
     >>> round(interval.auc, 3), round(interval.low, 3), round(interval.high, 3)
     (0.889, 0.261, 0.995)
     """
-    _check_level(level)
+    require_fraction("level", level)
     require_choice("method", method, INTERVALS)
     above, below = _placements(y_true, y_score)
     auc, error = float(above.mean()), _standard_error(above, below)
@@ -123,7 +125,7 @@ def auc_confidence_interval(
         ends = auc - reach, auc + reach
     else:
         centre, reach = math.log(auc / (1.0 - auc)), _quantile(level) * error / (auc * (1.0 - auc))
-        ends = _logistic(centre - reach), _logistic(centre + reach)
+        ends = float(expit(centre - reach)), float(expit(centre + reach))
     return AUCInterval(auc, max(ends[0], 0.0), min(ends[1], 1.0), error, level, method)
 
 
@@ -152,7 +154,7 @@ def compare_auc(
     >>> round(result.difference, 4), round(result.p_value, 3)
     (0.375, 0.1)
     """
-    _check_level(level)
+    require_fraction("level", level)
     a, b = _placements(y_true, first), _placements(y_true, second)
     if min(len(a[0]), len(a[1])) < 2:
         raise ValueError("y_true must have two rows of each label or more; found one of a label.")
@@ -200,8 +202,7 @@ def auc_deviation(n_positive: int, n_negative: int, delta: float = 0.05) -> floa
     >>> round(auc_deviation(1000, 5000), 4)
     0.0429
     """
-    if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta must lie between 0 and 1; found {delta!r}.")
+    require_fraction("delta", delta)
     return math.sqrt(math.log(2.0 / delta) / (2.0 * _independent(n_positive, n_negative)))
 
 
@@ -254,14 +255,5 @@ def _independent(n_positive: int, n_negative: int) -> int:
     return int(min(n_positive, n_negative))
 
 
-def _check_level(level: float) -> None:
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1; found {level!r}.")
-
-
 def _quantile(level: float) -> float:
     return float(stats.norm.ppf(0.5 + 0.5 * level))
-
-
-def _logistic(t: float) -> float:
-    return 0.5 * (1.0 + math.tanh(0.5 * t))

@@ -93,10 +93,10 @@ def weighted_misranking(
     """
     view = pair_rows(y_true, y_score, qid, None, query_weight)
     tie_error(ties)
+    _check_omega(omega, k)
     if isinstance(omega, str):
         parts, wholes = _named_sums(view, omega, k, ties)
     else:
-        _refuse_k(omega, k)
         parts, wholes = _own_sums(view, omega, ties, check), _all_pairs(view)
     # An ω above one may give a loss above one.
     return settled(view, parts, wholes, empty, most=math.inf)
@@ -142,10 +142,10 @@ def preference_loss(
     if n < 2:
         return math.nan
     ranks = _target_ranks(labels, np.array([0, n]))
+    _check_omega(omega, k)
     if isinstance(omega, str):
         weight = _named_emphasis(labels, omega, k)
     else:
-        _refuse_k(omega, k)
         weight = _own_emphasis(omega, n, check)
     if weight is None:
         return math.nan
@@ -158,7 +158,6 @@ def preference_loss(
 
 def _named_sums(view: QueryRows, omega: str, k: int | None, ties: str) -> tuple[Vector, Vector]:
     """Weight of the errors and the whole of each query, for a named ω."""
-    _check_name(omega, k)
     if omega == "auc":
         _refuse_levels(view.relevance)
     if k is not None:
@@ -218,7 +217,6 @@ def _named_emphasis(
     labels: Vector, omega: str, k: int | None
 ) -> Callable[[Index, Index], Matrix] | None:
     """ω of a pair of different labels of one query; None where it is not defined."""
-    _check_name(omega, k)
     if omega == "top_k":
         return lambda i, j: (np.minimum(i, j) <= k).astype(np.float64)
     if omega == "uniform":
@@ -266,16 +264,12 @@ def _probabilities(values: npt.ArrayLike, n: int) -> Vector:
     return h
 
 
-def _check_name(omega: str, k: int | None) -> None:
-    require_choice("omega", omega, EMPHASES, "a callable", "a matrix")
-    if omega == "top_k":
+def _check_omega(omega: Any, k: int | None) -> None:
+    if isinstance(omega, str):
+        require_choice("omega", omega, EMPHASES, "a callable", "a matrix")
+    if isinstance(omega, str) and omega == "top_k":
         require_count("k", k)
-    else:
-        _refuse_k(omega, k)
-
-
-def _refuse_k(omega: Any, k: int | None) -> None:
-    if k is not None:
+    elif k is not None:
         raise ValueError(f"k is for omega='top_k' only; found k={k!r}.")
 
 

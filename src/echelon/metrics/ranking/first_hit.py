@@ -7,7 +7,6 @@ queries do.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,8 @@ from scipy.special import gammaln
 
 from ..._utils.messages import require_choice
 from ..._utils.types import Codes, KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
-from ...ordinal.arrays import require_count
-from .gains import Gain, conventions, discounts_of, gains_of
-from .queries import Ranking, by_query, padded_queries, rank_rows
+from .gains import Conventions, Gain, conventions, discounts_of, gains_of
+from .queries import QueryRows, Ranking, by_query, padded_queries, rank_rows
 from .summary import QueryScores, query_metric, settled
 
 #: Readers still unsatisfied that no longer count.
@@ -65,10 +63,9 @@ def reciprocal_rank(
     >>> reciprocal_rank([0, 1, 1, 0], [4, 3, 2, 1])
     0.5
     """
-    return _first_relevant(
-        (y_true, y_score, qid, query_weight),
-        "reciprocal", k, preset, threshold, ties, doc_id, empty,
-    )  # fmt: skip
+    view = by_query(y_true, y_score, qid, None, query_weight)
+    rule = conventions(preset, threshold=threshold, ties=ties)
+    return _first_relevant(view, rule, "reciprocal", k, doc_id, empty)
 
 
 #: The mean over queries under the name it is known by.
@@ -106,10 +103,9 @@ def hit_rate(
     >>> hit_rate([1, 0, 0, 1], [2, 1, 2, 1], qid=["a", "a", "b", "b"], k=1)
     0.5
     """
-    return _first_relevant(
-        (y_true, y_score, qid, query_weight),
-        np.ones_like, k, preset, threshold, ties, doc_id, empty,
-    )  # fmt: skip
+    view = by_query(y_true, y_score, qid, None, query_weight)
+    rule = conventions(preset, threshold=threshold, ties=ties)
+    return _first_relevant(view, rule, np.ones_like, k, doc_id, empty)
 
 
 @query_metric
@@ -163,9 +159,8 @@ def expected_reciprocal_rank(
     0.7708
     """
     rule = conventions(preset, ties=ties)
-    if k is not None:
-        require_count("k", k)
     view = by_query(y_true, y_score, qid, None, query_weight)
+    factors = discounts_of(int(view.sizes.max()), k, "reciprocal")
     probability = _stop_probabilities(view.relevance, gain, max_grade)
     ranking = rank_rows(view, rule.ties, probability, doc_id)
     placed = probability[ranking.order]
@@ -174,36 +169,22 @@ def expected_reciprocal_rank(
         sizes = np.diff(ranking.groups)
         reached = np.repeat(reached[ranking.groups[:-1]], sizes)
         _average_orders(placed, ranking.groups, k)
-    factors = discounts_of(int(view.sizes.max()), k, "reciprocal")
     found = view.sums(reached * placed * factors[ranking.positions])
     return settled(view, found, (view.sums(probability) > 0).astype(float), empty)
 
 
 def _first_relevant(
-    passed: tuple[Any, Any, Any, Any],
-    discount: Any,
-    k: int | None,
-    preset: str | None,
-    threshold: float | None,
-    ties: str | None,
-    doc_id: Any,
-    empty: float | str,
+    view: QueryRows, rule: Conventions, discount: Any, k: int | None, doc_id: Any, empty: Any
 ) -> QueryScores:
     """Factor of the position of the first relevant row of each query."""
-    rule = conventions(preset, threshold=threshold, ties=ties)
-    if k is not None:
-        require_count("k", k)
-    y_true, y_score, qid, query_weight = passed
-    view = by_query(y_true, y_score, qid, None, query_weight)
     relevant = view.relevance > rule.threshold
     ranking = rank_rows(view, rule.ties, relevant.astype(float), doc_id)
     factors = discounts_of(int(view.sizes.max()), k, discount)
     hits = np.flatnonzero(relevant[ranking.order])
     queries = np.searchsorted(view.starts, hits, side="right") - 1
     present, first = np.unique(queries, return_index=True)
-    found = np.zeros(len(view.ids))
+    found, whole = np.zeros((2, len(view.ids)))
     found[present] = _factor_of_first(hits, first, relevant, ranking, factors)
-    whole = np.zeros(len(view.ids))
     whole[present] = 1.0
     return settled(view, found, whole, empty)
 
@@ -268,7 +249,10 @@ def _average_orders(placed: Vector, runs: Codes, k: int | None) -> None:
     sizes = np.diff(runs)
     means = 1.0 - np.add.reduceat(placed, runs[:-1]) / sizes
     open_order = np.flatnonzero((sizes > 1) & (means < 1.0))
-    for groups in _of_like_size(open_order, sizes):
+    exponents = np.frexp(sizes[open_order])[1]
+    # Groups of like size are the lines of a matrix.
+    for exponent in np.unique(exponents):
+        groups = open_order[exponents == exponent]
         start, t = runs[groups], sizes[groups]
         column = np.arange(t.max())
         present = column < t[:, None]
@@ -280,18 +264,11 @@ def _average_orders(placed: Vector, runs: Codes, k: int | None) -> None:
         placed[places[present]] = filled[present]
 
 
-def _of_like_size(chosen: Codes, sizes: Codes) -> Iterator[Codes]:
-    _, exponents = np.frexp(sizes[chosen])
-    for exponent in np.unique(exponents):
-        yield chosen[exponents == exponent]
-
-
 def _depth(mean: float, most: int, k: int | None) -> int:
     """Tied places at which readers still arrive: symmetric means fall at least like powers."""
-    depth = most if k is None else min(most, k)
     if mean <= 0.0:
         return 1
-    return min(depth, math.ceil(math.log(_NEGLIGIBLE) / math.log(mean)))
+    return min(most, k or most, math.ceil(math.log(_NEGLIGIBLE) / math.log(mean)))
 
 
 def _symmetric_means(q: Vector, sizes: Codes, depth: int) -> Vector:

@@ -21,14 +21,14 @@ equal score the precision behind the last of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..._utils.messages import require_choice
 from ..._utils.types import Codes, Vector
-from ...ordinal.arrays import read_numbers
+from ...ordinal.arrays import read_numbers, require_count
 
 Gain = str | Callable[[Vector], Any] | Mapping[float, float] | Sequence[float]
 Discount = str | Callable[[Vector], Any]
@@ -72,7 +72,12 @@ def gains_of(relevance: Vector, gain: Gain) -> Vector:
             )
     else:
         gains = _tabled_gain(relevance, gain)
-    _check_gains(gains, relevance)
+    bad = ~np.isfinite(gains) | (gains < 0)
+    if bad.any():
+        raise ValueError(
+            "gains must be finite numbers, none negative; found "
+            f"{gains[bad][0]:g} for label {relevance[bad][0]:g}."
+        )
     return gains
 
 
@@ -111,6 +116,7 @@ def within(positions: int, k: int | None) -> Vector:
     """Ones at positions 1 … k and zeros behind."""
     factors = np.ones(positions)
     if k is not None:
+        require_count("k", k)
         factors[k:] = 0.0
     return factors
 
@@ -143,15 +149,6 @@ def _tabled_gain(relevance: Vector, gain: Any) -> Vector:
             f"gain must name every label of y_true; found none for {relevance[unknown][0]:g}."
         )
     return gains[order][at]
-
-
-def _check_gains(gains: Vector, relevance: Vector) -> None:
-    bad = ~np.isfinite(gains) | (gains < 0)
-    if bad.any():
-        raise ValueError(
-            "gains must be finite numbers, none negative; found "
-            f"{gains[bad][0]:g} for label {relevance[bad][0]:g}."
-        )
 
 
 def _check_discounts(factors: Vector, p: Vector) -> None:
@@ -223,8 +220,7 @@ def conventions(preset: str | None, **given: Any) -> Conventions:
     if preset is not None:
         require_choice("preset", preset, PRESETS)
     base = DEFAULTS if preset is None else PRESETS[preset]
-    settled = {field.name: getattr(base, field.name) for field in fields(base)}
-    settled |= {name: value for name, value in given.items() if value is not None}
-    if given.get("ties") is not None:
-        settled["average_precision_ties"] = given["ties"]
-    return Conventions(**settled)
+    settled = {name: value for name, value in given.items() if value is not None}
+    if "ties" in settled:
+        settled["average_precision_ties"] = settled["ties"]
+    return replace(base, **settled)

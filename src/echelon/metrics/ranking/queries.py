@@ -19,7 +19,7 @@ from ..._utils.types import Codes, Vector
 from ...ordinal.arrays import check_weights, finite_vector, read_numbers
 from ...ordinal.labels import read_relevance
 from ...pairs.queries import by_id, query_codes
-from .._labels import require_length
+from .._labels import read_score_vector, require_length
 
 Block = tuple[Codes, "npt.NDArray[np.bool_] | None"]
 
@@ -229,12 +229,7 @@ def read_label_column(y_true: Any) -> Vector:
 
 def read_score_column(y_score: Any) -> Vector:
     """One score per row, without NaN."""
-    scores = read_numbers(y_score, "y_score")
-    if scores.ndim != 1:
-        raise ValueError(f"y_score must be one column; found shape {scores.shape}.")
-    if np.isnan(scores).any():
-        raise ValueError(f"y_score must not hold NaN; found {int(np.isnan(scores).sum())}.")
-    return scores
+    return read_score_vector(y_score, "y_score")
 
 
 def read_query_weights(query_weight: Any, rows: Codes, starts: Codes, ids: list[Any]) -> Vector:
@@ -249,23 +244,18 @@ def read_query_weights(query_weight: Any, rows: Codes, starts: Codes, ids: list[
         query_weight = by_id(query_weight, ids, "query_weight")
     weights = read_numbers(query_weight, "query_weight")
     if weights.shape == rows.shape and len(rows) > len(ids):
-        weights = _weights_from_rows(weights[rows], starts)
+        by_row, weights = weights[rows], weights[rows[starts[:-1]]]
+        if not np.array_equal(np.repeat(weights, np.diff(starts)), by_row, equal_nan=True):
+            raise ValueError(
+                "query_weight with one entry per row must be the same in all rows of a query; "
+                "found a query with two weights."
+            )
     weights = finite_vector(weights, len(ids), "query_weight")
     if (weights < 0).any():
         raise ValueError(f"query_weight must not be negative; found {weights.min():g}.")
     if not weights.any():
         raise ValueError("query_weight must have a positive entry; found all zeros.")
     return weights
-
-
-def _weights_from_rows(weights: Vector, starts: Codes) -> Vector:
-    result = weights[starts[:-1]]
-    if not np.array_equal(np.repeat(result, np.diff(starts)), weights, equal_nan=True):
-        raise ValueError(
-            "query_weight with one entry per row must be the same in all rows of a query; found "
-            "a query with two weights."
-        )
-    return result
 
 
 def _together(qid: Any, n: int) -> tuple[Codes | None, Codes, list[Any]]:

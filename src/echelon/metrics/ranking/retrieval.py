@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from ..._utils.messages import require_choice
 from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
-from ...ordinal.arrays import require_count
 from .gains import Discount, Gain, conventions, discounts_of, gains_of, within
 from .queries import QueryRows, Ranking, by_query, fall_within, rank_rows
 from .summary import QueryScores, query_metric, settled
@@ -60,7 +59,7 @@ def dcg(
     rule = conventions(preset, gain=gain, discount=discount, ties=ties)
     view = by_query(y_true, y_score, qid, sample_weight, query_weight)
     worth = _worth(view, gains_of(view.relevance, rule.gain))
-    factors = discounts_of(int(view.sizes.max()), _count(k), rule.discount)
+    factors = discounts_of(int(view.sizes.max()), k, rule.discount)
     ranking = rank_rows(view, rule.ties, worth, doc_id)
     return QueryScores(view.ids, _collected(view, ranking, worth, factors), view.query_weights)
 
@@ -134,7 +133,7 @@ def ndcg_score(
     rule = conventions(preset, gain=gain, discount=discount, ties=ties, empty=empty)
     view = by_query(y_true, y_score, qid, sample_weight, query_weight)
     worth = _worth(view, gains_of(view.relevance, rule.gain))
-    factors = discounts_of(int(view.sizes.max()), _count(k), rule.discount)
+    factors = discounts_of(int(view.sizes.max()), k, rule.discount)
     ranking = rank_rows(view, rule.ties, worth, doc_id)
     found = _collected(view, ranking, worth, factors)
     return settled(view, found, _best(view, ranking, worth, factors), rule.empty)
@@ -189,7 +188,7 @@ def precision_at(
     require_choice("divide_by", divide_by, ("k", "rows"))
     view = by_query(y_true, y_score, qid, sample_weight, query_weight)
     worth = _worth(view, view.relevance > rule.threshold)
-    factors = within(int(view.sizes.max()), _count(k))
+    factors = within(int(view.sizes.max()), k)
     ranking = rank_rows(view, rule.ties, worth, doc_id)
     whole = _best(view, ranking, view.weights, factors)
     if k is not None and divide_by == "k":
@@ -244,7 +243,7 @@ def recall_at(
     rule = conventions(preset, threshold=threshold, ties=ties, empty=empty, divide_by=divide_by)
     view = by_query(y_true, y_score, qid, sample_weight, query_weight)
     worth = _worth(view, view.relevance > rule.threshold)
-    factors = within(int(view.sizes.max()), _count(k))
+    factors = within(int(view.sizes.max()), k)
     ranking = rank_rows(view, rule.ties, worth, doc_id)
     whole = _relevant_worth(view, ranking, worth, factors, rule.divide_by)
     return settled(view, _collected(view, ranking, worth, factors), whole, rule.empty)
@@ -305,7 +304,7 @@ def average_precision(
     view = by_query(y_true, y_score, qid, sample_weight, query_weight)
     relevant = view.relevance > rule.threshold
     worth = _worth(view, relevant)
-    factors = within(int(view.sizes.max()), _count(k))
+    factors = within(int(view.sizes.max()), k)
     together = rule.average_precision_ties == "together"
     ties = "average" if together else rule.average_precision_ties
     ranking = rank_rows(view, ties, worth, doc_id)
@@ -317,12 +316,6 @@ def average_precision(
 
 #: The mean over queries under the name it is known by.
 mean_average_precision = average_precision
-
-
-def _count(k: int | None) -> int | None:
-    if k is not None:
-        require_count("k", k)
-    return k
 
 
 def _worth(view: QueryRows, gains: npt.NDArray[Any]) -> Vector:

@@ -147,20 +147,12 @@ def compare_rankers(
     >>> result.wins, result.losses, round(result.difference, 3), result.p_value
     (6, 0, 0.369, 0.03125)
     """
-    common: dict[str, Any] = {
-        "metric": metric,
-        "y_true": y_true,
-        "qid": qid,
-        "query_weight": query_weight,
-    }
-    return compare_query_scores(
-        per_query(y_score=scores_a, **common, **options),
-        per_query(y_score=scores_b, **common, **options),
-        method=method,
-        level=level,
-        n_resamples=n_resamples,
-        random_state=random_state,
+    first, second = (
+        per_query(metric, y_true, scores, qid=qid, query_weight=query_weight, **options)
+        for scores in (scores_a, scores_b)
     )
+    how: dict[str, Any] = {"n_resamples": n_resamples, "random_state": random_state}
+    return compare_query_scores(first, second, method=method, level=level, **how)
 
 
 def compare_query_scores(

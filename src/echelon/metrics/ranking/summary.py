@@ -15,6 +15,7 @@ from scipy import stats
 from ..._utils.messages import require_choice
 from ..._utils.types import RandomStateLike, Vector
 from ...ordinal.arrays import require_count
+from .._labels import require_fraction
 from .queries import QueryRows
 
 #: Numbers drawn at a time when queries are resampled or signs flipped.
@@ -163,8 +164,7 @@ def mean_interval(
     values: Vector, weights: Vector, level: float, method: str, n_resamples: int, random_state: Any
 ) -> tuple[float, float]:
     """Confidence interval of the weighted mean by Student's t or the bootstrap."""
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level must lie between 0 and 1; found {level!r}.")
+    require_fraction("level", level)
     require_count("n_resamples", n_resamples)
     counted = weights > 0
     v, w = values[counted], weights[counted]
