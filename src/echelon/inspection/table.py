@@ -180,7 +180,9 @@ class Table:
 
     def column(self, j: int) -> Any:
         """Column j as its library has it."""
-        return _safe_indexing(self.native, j, axis=1)
+        # scikit-learn reads pyarrow's tables only in its later versions.
+        is_arrow = self.library == "pyarrow"
+        return self.native.column(j) if is_arrow else _safe_indexing(self.native, j, axis=1)
 
     def cells(self, j: int, rows: Index) -> list[Any]:
         """Values of column j in some rows, as plain Python objects."""
@@ -194,7 +196,9 @@ class Table:
 
     def take(self, rows: Index) -> Table:
         """Some rows, in the given order."""
-        return Table(_safe_indexing(self.native, rows), self.kinds)
+        is_arrow = self.library == "pyarrow"
+        X = self.native.take(rows) if is_arrow else _safe_indexing(self.native, rows)
+        return Table(X, self.kinds)
 
     def require_labels(self, codes: Codes) -> None:
         """Refuse labels of which there are not as many as rows."""

@@ -230,16 +230,14 @@ class DecisionBoundaryDisplay(Picture):
         n = len(self.classes)
         colors = style.class_colors(n)
         shown = style.thinned(n, _MOST_NAMES, 1.0)[::-1]
-        made = self.ax_.legend(
-            handles=[Patch(facecolor=colors[k], alpha=0.6, linewidth=0) for k in shown],
-            labels=[style.shortened(self.classes[k], 22) for k in shown],
+        style.legend(
+            self.ax_,
+            [Patch(facecolor=colors[k], alpha=0.6, linewidth=0) for k in shown],
+            [style.shortened(self.classes[k], 22) for k in shown],
             loc="center left",
             bbox_to_anchor=(1.0, 0.5),
-            frameon=False,
-            fontsize=style.SMALL,
             handlelength=1.0,
         )
-        style.plain_legend(made)
 
 
 def _axis(values: Vector, n: int) -> Vector:

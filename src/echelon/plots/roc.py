@@ -164,18 +164,15 @@ class ROCDisplay(_ScoresDisplay):
     def _write_areas(self) -> None:
         keys = list(self.curves)
         shown = [keys[i] for i in style.thinned(len(keys), _MOST_NAMES, 1.0)]
-        legend = self.ax_.legend(
+        style.legend(
+            self.ax_,
             [self.line_[key] for key in shown],
             [f"{style.shortened(key, 20)}   {self.areas[key]:.3f}" for key in shown],
             title="AUC" if len(shown) == len(keys) else f"AUC of {len(shown)} of {len(keys)}",
             loc="lower right",
-            fontsize=style.SMALL,
             title_fontsize=style.SMALL,
-            labelcolor=style.INK,
-            frameon=False,
             alignment="right",
         )
-        style.plain_legend(legend)
 
 
 #: most classes with curves in the cells, and with numbers

@@ -354,16 +354,9 @@ def named_lines(ax: Axes) -> list[Any]:
     return [line for line in ax.lines if not str(line.get_label()).startswith("_")]
 
 
-def legend(ax: Axes, **options: Any) -> None:
-    """Names of the named lines, if there are several, as plain text without a frame."""
-    if len(named_lines(ax)) > 1:
-        plain_legend(
-            ax.legend(frameon=False, fontsize=SMALL, labelcolor=INK, handlelength=1.6, **options)
-        )
-
-
-def plain_legend(made: Any) -> None:
-    """Keep names of a legend from being read as formulas."""
+def legend(ax: Axes, *handles_and_labels: Any, **options: Any) -> None:
+    """A legend without a frame, whose names are plain text and never formulas."""
+    made = ax.legend(*handles_and_labels, frameon=False, fontsize=SMALL, labelcolor=INK, **options)
     for text in (*made.get_texts(), made.get_title()):
         text.set_parse_math(False)
         text.set_color(INK)
