@@ -115,13 +115,13 @@ class BoostingCurveDisplay(Display):
         training, bound = errors(model, rows, y, qid, weights), None
         if getattr(model, "n_iter_no_change", None) is None:
             bound = getattr(model, "bound_", None) if ranks else _cost_bound(model, y, weights)
-        if held_out is not None:
+        if held_out is None:
+            # Held-out scores of a ranker are of the measure that it was asked for, not of pairs.
+            other = None if ranks else getattr(model, "validation_costs_", None)
+        else:
             X_other, y_other, *more = held_out
             _, inputs = model_with(estimator, X_other, "staged_predict", wanted)
             other = errors(model, inputs, y_other, more[0] if more else None, None)
-        else:
-            # Held-out scores of a ranker are of the measure that it was asked for, not of pairs.
-            other = None if ranks else getattr(model, "validation_costs_", None)
         measure = "pairs in wrong order or tied" if ranks else "mean cost"
         name = name_of(estimator, name)
         return cls(training, bound, other, measure=measure, name=name).plot(ax=ax)

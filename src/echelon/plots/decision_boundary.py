@@ -197,17 +197,8 @@ class DecisionBoundaryDisplay(Picture):
         for k in range(len(self.classes) - 1):
             heights = self.codes - k - 0.5 if self.margins is None else self.margins[..., k]
             if np.nanmin(heights) < 0.0 < np.nanmax(heights):
-                self.lines_.append(
-                    self.ax_.contour(
-                        self.xx0,
-                        self.xx1,
-                        heights,
-                        levels=[0.0],
-                        colors=style.INK,
-                        linewidths=1.1,
-                        linestyles="solid",
-                    )
-                )
+                look: Any = {"colors": style.INK, "linewidths": 1.1, "linestyles": "solid"}
+                self.lines_.append(self.ax_.contour(self.xx0, self.xx1, heights, [0.0], **look))
 
     def _draw_rows(self, X: Matrix, codes: npt.NDArray[np.intp]) -> None:
         for k, color in enumerate(style.class_colors(len(self.classes))):
