@@ -13,8 +13,8 @@ from .._utils.messages import require_choice
 from .._utils.types import Index, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
 from ..ordinal.arrays import require_count
 from ..ordinal.reduction import expected_rank
-from .response import BATCH, Response
-from .table import Feature, Table, draw_rows, read_feature, require_most_rows
+from .response import Response
+from .table import Feature, Table, draw_rows, read_feature
 from .words import shown_value
 
 _BARS = 20
@@ -129,7 +129,6 @@ def feature_effects(
     True
     """
     require_count("n_points", n_points, 2)
-    require_most_rows(max_rows)
     require_choice("method", method, ("partial", "accumulated"))
     response = Response(model, classes, kinds=kinds)
     table = response.table(X)
@@ -187,16 +186,13 @@ class _Probe:
 
     def outputs(self, rows: Index, values: Index) -> Matrix:
         """Value and cumulative probabilities of rows with the column taken from other rows."""
-        parts = []
-        for start in range(0, len(rows), BATCH):
-            part = slice(start, start + BATCH)
-            X = self.table.gather(rows[part], {self.j: values[part]})
-            p = self.response.probabilities(X)
-            if p is None:
-                parts.append(self.response.values(X)[:, None])
-            else:
-                parts.append(np.column_stack([expected_rank(p), np.cumsum(p, axis=1)[:, :-1]]))
-        return np.concatenate(parts)
+        return self.response.batched(self.table, rows, {self.j: values}, self._answers)
+
+    def _answers(self, X: Any) -> Matrix:
+        p = self.response.probabilities(X)
+        if p is None:
+            return self.response.values(X)[:, None]
+        return np.column_stack([expected_rank(p), np.cumsum(p, axis=1)[:, :-1]])
 
     def partial(self, grid: Index) -> Matrix:
         """Mean outputs with the same value of the column in all rows, for each value."""

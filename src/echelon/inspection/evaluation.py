@@ -152,12 +152,10 @@ def evaluate_model(
     evaluation : Evaluation
     """
     response = Response(model, classes, y)
-    table, truth = response.table(X), response.scale.encode(y)
-    if len(truth) != table.n_rows:
-        raise ValueError(f"y must have as many rows as X, {table.n_rows}; found {len(truth)}.")
-    X = table.native
-    intervals = None
-    if _gives_intervals(model):
+    table, truth = response.labelled(X, y)
+    X, intervals = table.native, None
+    # A trained model always has the method, and says whether it works.
+    if getattr(model, "can", partial(hasattr, model))("predict_interval"):
         low, high = model.predict_interval(X)
         encode = partial(response.scale.encode, name="predict_interval")
         intervals = encode(low), encode(high)
@@ -171,15 +169,6 @@ def evaluate_model(
         confidence=confidence,
         n_draws=n_draws,
         random_state=random_state,
-    )
-
-
-def _gives_intervals(model: Any) -> bool:
-    # A trained model always has the method, and says whether it works.
-    return (
-        model.can("predict_interval")
-        if hasattr(model, "can")
-        else hasattr(model, "predict_interval")
     )
 
 

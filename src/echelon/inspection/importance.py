@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.frames import aligned, make_frame
-from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
+from .._utils.types import LabelsLike, MatrixLike, RandomStateLike, Vector
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
-from .response import BATCH, Response
-from .table import Table, draw_rows, require_most_rows
+from .response import Response
+from .table import draw_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,38 +107,19 @@ def ordinal_importance(
     'in4'
     """
     require_count("n_repeats", n_repeats)
-    require_most_rows(max_rows)
     response = Response(model, classes, y)
-    table = response.table(X)
-    truth = response.scale.encode(y)
-    if len(truth) != table.n_rows:
-        raise ValueError(f"y must have as many rows as X, {table.n_rows}; found {len(truth)}.")
+    table, truth = response.labelled(X, y)
     rows = draw_rows(table.n_rows, max_rows, random_state)
     table, truth = table.take(rows), truth[rows]
     matrix = cost_matrix(cost, response.scale.n_classes)
     baseline = float(matrix[truth, response.codes(table.native)].mean())
-    rng = np.random.default_rng(random_state)
-    shuffles = [rng.permutation(len(rows)) for _ in range(n_repeats)]
-    rises = np.array(
-        [
-            _costs_of_shuffling(response, table, j, truth, shuffles, matrix) - baseline
-            for j in range(table.n_columns)
-        ]
+    rng, n = np.random.default_rng(random_state), len(rows)
+    shuffled = np.concatenate([rng.permutation(n) for _ in range(n_repeats)])
+    again = np.tile(np.arange(n), n_repeats)
+    predicted = (
+        response.batched(table, again, {j: shuffled}, response.codes).reshape(n_repeats, n)
+        for j in range(table.n_columns)
     )
+    rises = np.array([matrix[truth, codes].mean(axis=1) - baseline for codes in predicted])
     sd = rises.std(axis=1, ddof=1) if n_repeats > 1 else np.full(len(rises), np.nan)
     return Importance(table.names, rises.mean(axis=1), sd, baseline, rises)
-
-
-def _costs_of_shuffling(
-    response: Response, table: Table, j: int, truth: Codes, shuffles: list[Index], matrix: Matrix
-) -> Vector:
-    """Mean cost after each shuffle of a column; several shuffles share a call of the model."""
-    n = len(truth)
-    together = max(1, BATCH // n)
-    costs = []
-    for start in range(0, len(shuffles), together):
-        part = shuffles[start : start + together]
-        X = table.gather(np.tile(np.arange(n), len(part)), {j: np.concatenate(part)})
-        predicted = response.codes(X).reshape(len(part), n)
-        costs.append(matrix[truth, predicted].mean(axis=1))
-    return np.concatenate(costs)

@@ -48,14 +48,14 @@ class ColumnProfile:
     kind: str
     missing: int
     distinct: int
-    minimum: Any
-    median: Any
-    maximum: Any
-    mean: float | None
-    sd: float | None
-    levels: list[tuple[Any, int]]
-    histogram: tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]] | None
-    concordance: float
+    minimum: Any = None
+    median: Any = None
+    maximum: Any = None
+    mean: float | None = None
+    sd: float | None = None
+    levels: list[tuple[Any, int]] = field(default_factory=list)
+    histogram: tuple[npt.NDArray[np.float64], npt.NDArray[np.intp]] | None = None
+    concordance: float = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +126,7 @@ def profile_table(
     """
     table = Table(X, kinds)
     scale, codes = read_scale(y, classes)
-    if len(codes) != table.n_rows:
-        raise ValueError(f"y must have as many rows as X, {table.n_rows}; found {len(codes)}.")
+    table.require_labels(codes)
     if not table.n_rows:
         raise ValueError("X must have at least one row; found none.")
     features = read_features(table)
@@ -145,34 +144,21 @@ def profile_table(
 
 def _column(table: Table, j: int, feature: Feature, concordance: float) -> ColumnProfile:
     values = feature.numbers[feature.present]
-    distinct = len(np.unique(values))
-    least = middle = greatest = None
-    mean = sd = histogram = None
-    levels: list[tuple[Any, int]] = []
+    figures: dict[str, Any] = {}
     if feature.levels:
         counts = np.bincount(values.astype(np.intp), minlength=len(feature.levels))
         order = np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
-        levels = [(feature.levels[k], int(counts[k])) for k in order]
+        figures["levels"] = [(feature.levels[k], int(counts[k])) for k in order]
     elif len(values) and feature.kind in ("number", "date"):
-        present = np.flatnonzero(feature.present)
-        order = np.argsort(values, kind="stable")
-        least, middle, greatest = table.cells(j, present[order[[0, (len(values) - 1) // 2, -1]]])
+        order = np.argsort(values, kind="stable")[[0, (len(values) - 1) // 2, -1]]
+        shown = table.cells(j, np.flatnonzero(feature.present)[order])
+        figures = dict(zip(("minimum", "median", "maximum"), shown, strict=True))
         finite = values[np.isfinite(values)]
-        counts, edges = np.histogram(finite, bins=_BARS)
-        histogram = (edges, counts)
+        figures["histogram"] = np.histogram(finite, bins=_BARS)[::-1]
         if feature.kind == "number" and len(finite):
-            mean, sd = float(finite.mean()), float(finite.std(ddof=1)) if len(finite) > 1 else None
+            figures["mean"] = float(finite.mean())
+            figures["sd"] = float(finite.std(ddof=1)) if len(finite) > 1 else None
+    missing, distinct = int((~feature.present).sum()), len(np.unique(values))
     return ColumnProfile(
-        feature.name,
-        feature.kind,
-        int((~feature.present).sum()),
-        distinct,
-        least,
-        middle,
-        greatest,
-        mean,
-        sd,
-        levels,
-        histogram,
-        concordance,
+        feature.name, feature.kind, missing, distinct, concordance=concordance, **figures
     )

@@ -241,19 +241,17 @@ def _made_up(schema: Any) -> Table:
 
     n = max([2, *(len(column.levels or ()) for column in schema.columns)])
     rows = np.arange(n)
-    columns: dict[str, Any] = {}
-    for column in schema.columns:
-        if column.kind == "category":
-            levels = list(column.levels or ["none"])
-            columns[column.name] = [levels[i % len(levels)] for i in rows]
-        elif column.kind == "boolean":
-            columns[column.name] = rows % 2 == 1
-        elif column.kind == "date":
-            columns[column.name] = np.datetime64("2000-01-01", "us") + 1000 * rows.astype(
-                "timedelta64[D]"
-            )
-        else:
-            columns[column.name] = rows.astype(np.float64)
+    made = {
+        "boolean": rows % 2 == 1,
+        "date": np.datetime64("2000-01-01", "us") + 1000 * rows.astype("timedelta64[D]"),
+        "number": rows.astype(np.float64),
+    }
+    columns = {
+        column.name: np.resize(np.array(column.levels or ["none"], dtype=object), n)
+        if column.kind == "category"
+        else made[column.kind]
+        for column in schema.columns
+    }
     return Table(schema.apply(pd.DataFrame(columns)), stated_kinds(schema))
 
 

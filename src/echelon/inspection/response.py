@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._utils.messages import require_choice
-from .._utils.types import Index, LabelsLike, Vector
+from .._utils.types import Codes, Index, LabelsLike, Vector
 from ..base.reading import FittedModel, label_order, latent_scores
 from ..base.wrappers import inner_estimator, known_classes, known_inputs, opened
-from ..base.wrappers import last_step as last_step
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
 from .table import Table
@@ -62,6 +61,12 @@ class Response(FittedModel):
         """Inputs with the columns that the model knows; a trained model leaves others out."""
         return Table(known_inputs(self._outer, X), self._kinds)
 
+    def labelled(self, X: Any, y: LabelsLike) -> tuple[Table, Codes]:
+        """Inputs as above, and the codes of as many labels."""
+        table, truth = self.table(X), self.scale.encode(y)
+        table.require_labels(truth)
+        return table, truth
+
     @property
     def classes(self) -> npt.NDArray[Any]:
         """Labels from lowest to highest."""
@@ -91,15 +96,15 @@ class Response(FittedModel):
         p = self.probabilities(X)
         return self.codes(X).astype(np.float64) if p is None else expected_rank(p)
 
-    def batched_values(
-        self, table: Table, rows: Index, other: dict[int, Index], value: str
-    ) -> Vector:
-        """Values of a gathered table, some rows at a time."""
+    def batched(
+        self, table: Table, rows: Index, other: dict[int, Index], ask: Callable[[Any], Any]
+    ) -> npt.NDArray[Any]:
+        """What the model, asked for some rows at a time, says of a gathered table."""
         parts = []
         for start in range(0, len(rows), BATCH):
             part = slice(start, start + BATCH)
             X = table.gather(rows[part], {j: source[part] for j, source in other.items()})
-            parts.append(self.values(X, value))
+            parts.append(ask(X))
         return np.concatenate(parts) if parts else np.zeros(0)
 
 

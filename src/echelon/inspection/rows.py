@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from .._utils.frames import one_row
 from .._utils.types import Index, LabelsLike, RandomStateLike, Vector
-from ..base.pair_explanations import Masks, Mixture, Shares, drawn_shares, exact_shares
+from ..base.pair_explanations import Masks, Shares, drawn_shares, exact_shares
 from ..base.wrappers import last_step, transformed
 from ..ordinal.arrays import require_count
 from ..ordinal.columns import is_missing
@@ -178,19 +179,14 @@ def explain_rows(
     drawn = draw_rows(behind.n_rows, max_background, random_state, "background")
     if not shown.n_rows:
         return []
-    behind = behind.take(drawn)
-    pool = stacked(shown, behind)
+    pool = stacked(shown, behind.take(drawn))
     mixed = _Mixtures(response, pool, shown.n_rows, value)
     shares = mixed.linear_shares() if unit == "score" and is_linear(model) else None
     method = "linear"
     if shares is None:
-        few = pool.n_columns <= MOST_ENUMERATED
-        method = "exact" if few else "drawn"
+        method = "exact" if mixed.are_few else "drawn"
         rng = np.random.default_rng(random_state)
-        shares = [
-            mixed.exact_shares(i) if few else mixed.drawn_shares(i, n_draws, rng)
-            for i in range(shown.n_rows)
-        ]
+        shares = [mixed.shares(i, n_draws, rng) for i in range(shown.n_rows)]
     return _explanations(response, pool, shares, method, unit)
 
 
@@ -200,33 +196,29 @@ def is_linear(model: Any) -> bool:
     return np.ndim(getattr(last, "coef_", 0.0)) == 1 and hasattr(last, "predict_latent")
 
 
+@dataclass(frozen=True, eq=False)
 class _Mixtures:
     """Values of rows mixed of explained rows, first in the pool, and background rows after them."""
 
-    def __init__(self, response: Response, pool: Table, n_shown: int, value: str) -> None:
-        self.response = response
-        self.pool = pool
-        self.n_shown = n_shown
-        self.value = value
+    response: Response
+    pool: Table
+    n_shown: int
+    value: str
 
     @property
-    def n_background(self) -> int:
-        return self.pool.n_rows - self.n_shown
+    def are_few(self) -> bool:
+        return self.pool.n_columns <= MOST_ENUMERATED
 
-    def of_row(self, i: int) -> Mixture:
+    def shares(self, i: int, n_draws: int, rng: np.random.Generator) -> Shares:
+        n, n_background = self.pool.n_columns, self.pool.n_rows - self.n_shown
+
         def mixture(masks: Masks, background: Index) -> Vector:
             sources = background + self.n_shown
-            other = {j: np.where(masks[:, j], i, sources) for j in range(self.pool.n_columns)}
-            return self.response.batched_values(self.pool, sources, other, self.value)
+            return self._values(sources, {j: np.where(masks[:, j], i, sources) for j in range(n)})
 
-        return mixture
-
-    def exact_shares(self, i: int) -> Shares:
-        return exact_shares(self.of_row(i), self.pool.n_columns, self.n_background)
-
-    def drawn_shares(self, i: int, n_draws: int, rng: np.random.Generator) -> Shares:
-        n = self.pool.n_columns
-        return drawn_shares(self.of_row(i), n, self.n_background, n_draws, rng)
+        if self.are_few:
+            return exact_shares(mixture, n, n_background)
+        return drawn_shares(mixture, n, n_background, n_draws, rng)
 
     def linear_shares(self) -> list[Shares] | None:
         """Parts of a sum over columns; None if preparation mixes columns after all."""
@@ -249,7 +241,8 @@ class _Mixtures:
         return [Shares(parts[i] - mean, None, base, float(whole[i])) for i in range(self.n_shown)]
 
     def _values(self, rows: Index, other: dict[int, Index]) -> Vector:
-        return self.response.batched_values(self.pool, rows, other, self.value)
+        answer = partial(self.response.values, value=self.value)
+        return self.response.batched(self.pool, rows, other, answer)
 
 
 def _explanations(

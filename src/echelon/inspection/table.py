@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.utils import _safe_indexing
 
-from .._utils.types import Index, Vector
+from .._utils.frames import names_or_numbers
+from .._utils.types import Codes, Index, Vector
 from ..ordinal.arrays import require_count
 from ..ordinal.columns import is_missing
 
@@ -66,17 +68,17 @@ def read_feature(name: str, column: Any, stated: str | None = None) -> Feature:
         What a column of numbers is: "boolean" for 0 and 1, "date" for days since 1970.
     """
     kind, values = _kind_and_values(column)
-    if kind == "number" and stated == "date":
-        return Feature(name, stated, values, [])
-    if kind == "number" and stated == "boolean":
-        return _truths(name, values)
     if kind == "date":
         days = values.astype("datetime64[us]")
         numbers = days.astype(np.int64) / 86_400e6
         return Feature(name, kind, np.where(np.isnat(days), np.nan, numbers), [])
+    if kind == "number" and stated == "boolean":
+        return _truths(name, values)
     if kind == "number":
-        return Feature(name, kind, values, [])
-    return _levelled(name, kind, values, _listed_levels(column))
+        return Feature(name, "date" if stated == "date" else kind, values, [])
+    # Some types list their levels in an order.
+    listed = getattr(getattr(column, "dtype", None), "categories", None)
+    return _levelled(name, kind, values, None if listed is None else list(listed))
 
 
 def _kind_and_values(column: Any) -> tuple[str, npt.NDArray[Any]]:
@@ -110,12 +112,8 @@ def _as_floats(series: Any) -> Vector:
 def _kind_of_array(values: npt.NDArray[Any]) -> tuple[str, npt.NDArray[Any]]:
     if values.dtype.kind in "iuf":
         return "number", values.astype(np.float64)
-    if values.dtype.kind == "M":
-        return "date", values
-    if values.dtype.kind == "b":
-        return "boolean", values.astype(object)
     if values.dtype.kind != "O":
-        return "category", values.astype(object)
+        return {"M": "date", "b": "boolean"}.get(values.dtype.kind, "category"), values
     held = [value for value in values.tolist() if not is_missing(value)]
     if held and all(isinstance(value, bool | np.bool_) for value in held):
         return "boolean", values
@@ -123,13 +121,6 @@ def _kind_of_array(values: npt.NDArray[Any]) -> tuple[str, npt.NDArray[Any]]:
         numbers = [np.nan if is_missing(value) else float(value) for value in values.tolist()]
         return "number", np.array(numbers)
     return "category", values
-
-
-def _listed_levels(column: Any) -> list[Any] | None:
-    """Levels that the type of the column lists, in its order."""
-    dtype = getattr(column, "dtype", None)
-    categories = getattr(dtype, "categories", None)
-    return None if categories is None else list(categories)
 
 
 def _truths(name: str, values: Vector) -> Feature:
@@ -184,23 +175,14 @@ class Table:
     @property
     def names(self) -> list[str]:
         """Names of the columns, x0 … for those of an array."""
-        if self.library == "pandas":
-            return [str(name) for name in self.native.columns]
-        if self.library == "polars":
-            return list(self.native.columns)
-        if self.library == "pyarrow":
-            return list(self.native.column_names)
-        return [f"x{j}" for j in range(self.n_columns)]
+        known = "column_names" if self.library == "pyarrow" else "columns"
+        return names_or_numbers(getattr(self.native, known, None), self.n_columns)
 
     def column(self, j: int) -> Any:
         """Column j as its library has it."""
-        if self.library == "pandas":
-            return self.native.iloc[:, j]
-        if self.library == "polars":
-            return self.native.to_series(j)
-        if self.library == "pyarrow":
-            return self.native.column(j)
-        return self.native[:, j]
+        # scikit-learn reads pyarrow's tables only in its later versions.
+        is_arrow = self.library == "pyarrow"
+        return self.native.column(j) if is_arrow else _safe_indexing(self.native, j, axis=1)
 
     def cells(self, j: int, rows: Index) -> list[Any]:
         """Values of column j in some rows, as plain Python objects."""
@@ -214,11 +196,14 @@ class Table:
 
     def take(self, rows: Index) -> Table:
         """Some rows, in the given order."""
-        if self.library == "pandas":
-            return Table(self.native.iloc[rows], self.kinds)
-        if self.library == "pyarrow":
-            return Table(self.native.take(rows), self.kinds)
-        return Table(self.native[rows], self.kinds)
+        is_arrow = self.library == "pyarrow"
+        X = self.native.take(rows) if is_arrow else _safe_indexing(self.native, rows)
+        return Table(X, self.kinds)
+
+    def require_labels(self, codes: Codes) -> None:
+        """Refuse labels of which there are not as many as rows."""
+        if len(codes) != self.n_rows:
+            raise ValueError(f"y must have as many rows as X, {self.n_rows}; found {len(codes)}.")
 
     def gather(self, rows: Index, other: dict[int, Index]) -> Any:
         """Rows with some columns taken from other rows, as the library's own table.
@@ -298,16 +283,12 @@ def draw_rows(n: int, most: int | None, random_state: Any, name: str = "X") -> I
     """At most so many rows of a table, drawn without repeats and kept in their order."""
     if n == 0:
         raise ValueError(f"{name} must have at least one row; found none.")
+    if most is not None:
+        require_count("max_rows", most)
     if most is None or n <= most:
         return np.arange(n)
     rng = np.random.default_rng(random_state)
     return np.sort(rng.choice(n, most, replace=False))
-
-
-def require_most_rows(most: int | None) -> None:
-    """Refuse a number of rows to draw that is none."""
-    if most is not None:
-        require_count("max_rows", most)
 
 
 def _described(table: Table) -> str:

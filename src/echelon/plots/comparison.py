@@ -274,21 +274,11 @@ class LeaderboardDisplay(Display):
         for place, (model, found) in enumerate(self.summaries.items()):
             led = model in self.leaders
             color = style.ACCENT if model == self.leaders[0] else style.INK if led else style.FAINT
-            ax.hlines(
-                place,
-                found.mean - np.nan_to_num(found.se),
-                found.mean + np.nan_to_num(found.se),
-                color=color,
-                linewidth=1.6,
+            fill, error = color if led else style.PAPER, np.nan_to_num(found.se)
+            ax.hlines(place, found.mean - error, found.mean + error, color=color, linewidth=1.6)
+            (self.marks_[model],) = ax.plot(
+                found.mean, place, marker="o", markersize=6, color=color, markerfacecolor=fill
             )
-            self.marks_[model] = ax.plot(
-                found.mean,
-                place,
-                marker="o",
-                markersize=6,
-                color=color,
-                markerfacecolor=color if led else style.PAPER,
-            )[0]
         heading = next((m.heading for m in known_measures([self.measure])), self.measure)
         full = "full marks: best or not significantly different from it"
         style.name_axes(ax, f"{heading} ± standard error\n({full})")

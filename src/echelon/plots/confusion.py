@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -176,18 +177,14 @@ class OrdinalConfusionDisplay(RowsDisplay):
         self.text_ = np.full((n, n), None, dtype=object)
         if n > _MOST_NUMBERS:
             return
+        size, bold = style.FONT if n <= 8 else style.SMALL, ("normal", "bold")
         for i in range(n):
             for j in range(n):
                 if self.matrix[i, j] > 0:
                     weight = f"{self.matrix[i, j]:,.6g}"
                     cell = _percent(self.shares[i, j]) if values == "share" else weight
                     self.text_[i, j] = style.write(
-                        self.ax_,
-                        cell,
-                        (j, i),
-                        size=style.FONT if n <= 8 else style.SMALL,
-                        ha="center",
-                        fontweight="bold" if i == j else "normal",
+                        self.ax_, cell, (j, i), size=size, ha="center", fontweight=bold[i == j]
                     )
 
     def _write_margin(self) -> None:
@@ -198,21 +195,14 @@ class OrdinalConfusionDisplay(RowsDisplay):
             ("n", [f"{value:,.6g}" for value in self.report.n]),
             ("MAE", [_figure(value) for value in self.report.mean_absolute_error]),
         ]
-        offset = 8.0
+        beside, offset = partial(style.write, self.ax_, right_of_axes=True, ha="right"), 8.0
         for heading, column in figures:
             width = max(style.text_width(text) for text in [heading, *column])
             offset += width
             places = [(-0.5, heading, 9), *((i, column[i], 0) for i in shown)]
             for y, text, rise in places:
-                style.write(
-                    self.ax_,
-                    text,
-                    (1.0, y),
-                    move=(offset, rise),
-                    color=style.FAINT if rise else style.INK,
-                    right_of_axes=True,
-                    ha="right",
-                )
+                color = style.FAINT if rise else style.INK
+                beside(text, (1.0, y), move=(offset, rise), color=color)
             offset += 8.0
 
 

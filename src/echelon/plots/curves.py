@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -108,21 +109,22 @@ class BoostingCurveDisplay(Display):
         """
         wanted = "an ensemble with staged_predict, such as AdaBoostOR or RankBoost"
         model, rows = model_with(estimator, X, "staged_predict", wanted)
-        curves = _RankerCurves(model) if not hasattr(model, "classes_") else _LabelCurves(model)
-        weights = curves.weights(y, sample_weight)
-        training = curves.errors(rows, y, qid, weights)
-        bound = None
+        ranks = not hasattr(model, "classes_")
+        weights = (_pair_weights if ranks else _label_weights)(model, y, sample_weight)
+        errors = _misranked_shares if ranks else _mean_costs
+        training, bound = errors(model, rows, y, qid, weights), None
         if getattr(model, "n_iter_no_change", None) is None:
-            bound = curves.bound(y, weights)
+            bound = getattr(model, "bound_", None) if ranks else _cost_bound(model, y, weights)
         if held_out is None:
-            other = curves.own_held_out()
+            # Held-out scores of a ranker are of the measure that it was asked for, not of pairs.
+            other = None if ranks else getattr(model, "validation_costs_", None)
         else:
             X_other, y_other, *more = held_out
             _, inputs = model_with(estimator, X_other, "staged_predict", wanted)
-            other = curves.errors(inputs, y_other, more[0] if more else None, None)
-        return cls(
-            training, bound, other, measure=curves.measure, name=name_of(estimator, name)
-        ).plot(ax=ax)
+            other = errors(model, inputs, y_other, more[0] if more else None, None)
+        measure = "pairs in wrong order or tied" if ranks else "mean cost"
+        name = name_of(estimator, name)
+        return cls(training, bound, other, measure=measure, name=name).plot(ax=ax)
 
     def _draw(self, ax: Axes | None) -> None:
         """Draw the curves by round."""
@@ -160,70 +162,41 @@ class BoostingCurveDisplay(Display):
         self.ax_.set_ylim(0.0, top or 1.0)
 
 
-class _LabelCurves:
-    """Mean costs of an ordinal ensemble."""
-
-    measure = "mean cost"
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def weights(self, y: Any, sample_weight: Any) -> Vector:
-        """Weights of the rows, by which the ensemble counts costs."""
-        scale = OrdinalScale(self.model.classes_)
-        codes = scale.encode(y)
-        given = check_weights(sample_weight, len(codes))
-        by_class = getattr(self.model, "class_weight", None)
-        if by_class is None:
-            return given
-        return given * class_factors(by_class, codes, scale, given)[codes]
-
-    def errors(self, X: Any, y: Any, qid: Any, weights: Vector | None) -> Vector:
-        if qid is not None:
-            raise ValueError("qid must be None for ordinal classifiers; found queries.")
-        return -np.array(list(self.model.staged_score(X, y, sample_weight=weights)))
-
-    def bound(self, y: Any, weights: Vector) -> Vector | None:
-        model = self.model
-        if hasattr(model, "bound_"):
-            codes = OrdinalScale(model.classes_).encode(y)
-            cost = cost_matrix(model.cost, len(model.classes_))
-            ends = cost[codes, 0] + cost[codes, -1]
-            return np.asarray(model.bound_ * np.average(ends, weights=weights))
-        if getattr(model, "variant", None) == "all":
-            return np.asarray(model.loss_)
-        return None
-
-    def own_held_out(self) -> Vector | None:
-        return getattr(self.model, "validation_costs_", None)
+def _label_weights(model: Any, y: Any, sample_weight: Any) -> Vector:
+    """Weights of the rows, by which an ordinal ensemble counts costs."""
+    scale = OrdinalScale(model.classes_)
+    codes = scale.encode(y)
+    given = check_weights(sample_weight, len(codes))
+    by_class = getattr(model, "class_weight", None)
+    return (
+        given if by_class is None else given * class_factors(by_class, codes, scale, given)[codes]
+    )
 
 
-class _RankerCurves:
+def _mean_costs(model: Any, X: Any, y: Any, qid: Any, weights: Vector | None) -> Vector:
+    if qid is not None:
+        raise ValueError("qid must be None for ordinal classifiers; found queries.")
+    return -np.array(list(model.staged_score(X, y, sample_weight=weights)))
+
+
+def _cost_bound(model: Any, y: Any, weights: Vector) -> Vector | None:
+    if hasattr(model, "bound_"):
+        codes = OrdinalScale(model.classes_).encode(y)
+        cost = cost_matrix(model.cost, len(model.classes_))
+        ends = cost[codes, 0] + cost[codes, -1]
+        return np.asarray(model.bound_ * np.average(ends, weights=weights))
+    return np.asarray(model.loss_) if getattr(model, "variant", None) == "all" else None
+
+
+def _pair_weights(model: Any, y: Any, sample_weight: Any) -> Vector:
+    return check_weights(sample_weight, len(read_relevance(y)))
+
+
+def _misranked_shares(model: Any, X: Any, y: Any, qid: Any, weights: Vector | None) -> Vector:
     """Shares of the pairs that a ranking ensemble has in wrong order or tied."""
-
-    measure = "pairs in wrong order or tied"
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def weights(self, y: Any, sample_weight: Any) -> Vector:
-        return check_weights(sample_weight, len(read_relevance(y)))
-
-    def errors(self, X: Any, y: Any, qid: Any, weights: Vector | None) -> Vector:
-        relevance = read_relevance(y)
-        return np.array(
-            [
-                misranking_loss(relevance, scores, qid=qid, sample_weight=weights, ties="error")
-                for scores in self.model.staged_predict(X)
-            ]
-        )
-
-    def bound(self, y: Any, weights: Vector) -> Vector | None:
-        return getattr(self.model, "bound_", None)
-
-    def own_held_out(self) -> Vector | None:
-        # Held-out scores are of the measure that the ranker was asked for, not of pairs.
-        return None
+    told = partial(misranking_loss, qid=qid, sample_weight=weights, ties="error")
+    relevance = read_relevance(y)
+    return np.array([told(relevance, scores) for scores in model.staged_predict(X)])
 
 
 class LearningCurveDisplay(Display):

@@ -197,17 +197,8 @@ class DecisionBoundaryDisplay(Picture):
         for k in range(len(self.classes) - 1):
             heights = self.codes - k - 0.5 if self.margins is None else self.margins[..., k]
             if np.nanmin(heights) < 0.0 < np.nanmax(heights):
-                self.lines_.append(
-                    self.ax_.contour(
-                        self.xx0,
-                        self.xx1,
-                        heights,
-                        levels=[0.0],
-                        colors=style.INK,
-                        linewidths=1.1,
-                        linestyles="solid",
-                    )
-                )
+                look: Any = {"colors": style.INK, "linewidths": 1.1, "linestyles": "solid"}
+                self.lines_.append(self.ax_.contour(self.xx0, self.xx1, heights, [0.0], **look))
 
     def _draw_rows(self, X: Matrix, codes: npt.NDArray[np.intp]) -> None:
         for k, color in enumerate(style.class_colors(len(self.classes))):
@@ -230,16 +221,14 @@ class DecisionBoundaryDisplay(Picture):
         n = len(self.classes)
         colors = style.class_colors(n)
         shown = style.thinned(n, _MOST_NAMES, 1.0)[::-1]
-        made = self.ax_.legend(
-            handles=[Patch(facecolor=colors[k], alpha=0.6, linewidth=0) for k in shown],
-            labels=[style.shortened(self.classes[k], 22) for k in shown],
+        style.legend(
+            self.ax_,
+            [Patch(facecolor=colors[k], alpha=0.6, linewidth=0) for k in shown],
+            [style.shortened(self.classes[k], 22) for k in shown],
             loc="center left",
             bbox_to_anchor=(1.0, 0.5),
-            frameon=False,
-            fontsize=style.SMALL,
             handlelength=1.0,
         )
-        style.plain_legend(made)
 
 
 def _axis(values: Vector, n: int) -> Vector:

@@ -161,15 +161,7 @@ class EffectDisplay(Display):
         low, high = limits[2:]
         heights = _STRIP * (high - low) * counts / counts.max()
         widths = np.diff(edges) if self._is_number else 0.6
-        self.ax_.bar(
-            edges[:-1],
-            heights,
-            width=widths,
-            bottom=low,
-            align="edge",
-            color=style.FAINT,
-            alpha=0.45,
-            linewidth=0,
-        )
+        look: Any = {"align": "edge", "color": style.FAINT, "alpha": 0.45, "linewidth": 0}
+        self.ax_.bar(edges[:-1], heights, widths, low, **look)
         self.ax_.set_xlim(*limits[:2])
         self.ax_.set_ylim(low, high)

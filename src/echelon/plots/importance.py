@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -123,19 +124,15 @@ class RelevanceDisplay(Display):
         """Draw a mark per input; on an axis of powers of ten if relevances differ much."""
         order = np.argsort(-self.relevances, kind="stable")[: self.most]
         n, values = len(order), self.relevances[order]
+        places = np.arange(n)
         self.features_ = [self.features[i] for i in order]
         ax = self._draw_rows(ax, self.features_, most=28)
         start = self._set_scale(values)
-        ax.hlines(np.arange(n), start, values, color=style.SECOND, linewidth=1.2, alpha=0.5)
-        self.marks_ = ax.plot(
-            np.maximum(values, start),
-            np.arange(n),
-            "o",
-            markersize=6,
-            color=style.SECOND,
-            clip_on=False,
-            zorder=3,
-        )[0]
+        ax.hlines(places, start, values, color=style.SECOND, linewidth=1.2, alpha=0.5)
+        ends = np.maximum(values, start)
+        (self.marks_,) = ax.plot(
+            ends, places, "o", markersize=6, color=style.SECOND, clip_on=False, zorder=3
+        )
         left = "" if n == len(self.features) else f" ({n} of {len(self.features)} inputs)"
         parts = [self.name]
         if self.evidence is not None:
@@ -294,18 +291,10 @@ class RuleCoverageDisplay(Display):
         self.bars_ = ax.barh(np.arange(n), covered, height=0.6, color=colors, alpha=0.75)
         ax.set_xlim(0.0, max(1.04 * max(covered), 1e-3))
         ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+        beside = partial(style.write, ax, right_of_axes=True, ha="right")
         for i, rule in enumerate(self.rules_):
-            added = f"{rule.response:+.2f}".replace("-", "−")
-            style.write(ax, added, (1.0, i), move=(34, 0), right_of_axes=True, ha="right")
-        style.write(
-            ax,
-            "adds",
-            (1.0, -0.6),
-            move=(34, 6),
-            color=style.FAINT,
-            right_of_axes=True,
-            ha="right",
-        )
+            beside(f"{rule.response:+.2f}".replace("-", "−"), (1.0, i), move=(34, 0))
+        beside("adds", (1.0, -0.6), move=(34, 6), color=style.FAINT)
         left = "" if n == len(self.rules) else f"\n({n} of {len(self.rules)} rules, by importance)"
         style.name_axes(ax, f"rows covered{left}", title=self.name)
 

@@ -213,17 +213,9 @@ class LatentDisplay(RowsDisplay):
             return
         values = self.scores[self.codes == k]
         if len(values):
-            marks = ax.plot(
-                values,
-                np.full(len(values), k + 0.14),
-                linestyle="none",
-                marker="|",
-                markersize=8,
-                markeredgewidth=1.4,
-                color=color,
-                zorder=above + 1,
-            )
-            self.density_artists_ += marks
+            look: Any = {"markersize": 8, "markeredgewidth": 1.4, "zorder": above + 1}
+            heights = np.full(len(values), k + 0.14)
+            self.density_artists_ += ax.plot(values, heights, "|", color=color, **look)
 
     def _write_counts(self) -> None:
         """How many rows each class has, at the right."""

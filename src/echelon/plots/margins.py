@@ -249,7 +249,8 @@ class MarginDistributionDisplay(Display):
             label=self.name or self.of,
         )[0]
         ax.set_ylim(0.0, 1.02)
-        style.legend(ax, loc="upper left")
+        if before:
+            style.legend(ax, loc="upper left", handlelength=1.6)
         style.name_axes(
             ax, "margin, in standard deviations of the score", f"share of {self.of} up to it"
         )

@@ -148,14 +148,11 @@ class ROCDisplay(_ScoresDisplay):
         ax.plot((0, 1), (0, 1), color=style.FAINT, linewidth=0.9, linestyle=(0, (4, 2)))
         n = len(self.curves)
         colors = style.class_colors(n) if n > 1 else [style.SECOND]
+        width = 1.5 if n <= _MOST_NAMES else 1.0
         self.line_ = {}
         for (key, curve), color in zip(self.curves.items(), colors, strict=True):
-            self.line_[key] = ax.plot(
-                curve.false_positive_rate,
-                curve.true_positive_rate,
-                color=color,
-                linewidth=1.5 if n <= _MOST_NAMES else 1.0,
-            )[0]
+            rates = curve.false_positive_rate, curve.true_positive_rate
+            (self.line_[key],) = ax.plot(*rates, color=color, linewidth=width)
         ax.set_xlim(-0.01, 1.01)
         ax.set_ylim(-0.01, 1.01)
         self._write_areas()
@@ -164,18 +161,15 @@ class ROCDisplay(_ScoresDisplay):
     def _write_areas(self) -> None:
         keys = list(self.curves)
         shown = [keys[i] for i in style.thinned(len(keys), _MOST_NAMES, 1.0)]
-        legend = self.ax_.legend(
+        style.legend(
+            self.ax_,
             [self.line_[key] for key in shown],
             [f"{style.shortened(key, 20)}   {self.areas[key]:.3f}" for key in shown],
             title="AUC" if len(shown) == len(keys) else f"AUC of {len(shown)} of {len(keys)}",
             loc="lower right",
-            fontsize=style.SMALL,
             title_fontsize=style.SMALL,
-            labelcolor=style.INK,
-            frameon=False,
             alignment="right",
         )
-        style.plain_legend(legend)
 
 
 #: most classes with curves in the cells, and with numbers

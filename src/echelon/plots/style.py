@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.isotonic import isotonic_regression
 
 from .._utils.packages import require_extra
 from .._utils.types import Vector
@@ -65,7 +66,7 @@ SECOND = "#0072b2"
 #: lines of different things, in the order of use
 SERIES = (SECOND, ACCENT, "#009e73", "#cc79a7", "#b08a00", "#5b6ee1")
 #: from the lowest class to the highest: ever lighter, and from blue to yellow, which people who
-#: confuse red and green tell apart
+#: confuse red and green can distinguish
 RAMP = ("#2a559f", "#7c6cb6", "#b96f9f", "#d9806a", "#dba93a")
 
 FONT = 9.0
@@ -285,18 +286,11 @@ def spread(
     wanted = np.asarray(values, dtype=np.float64)
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
-    # Least squares under "at least gap apart" is an increasing fit of the values less the steps.
-    blocks: list[list[float]] = []
-    for value in (wanted[order] - steps).tolist():
-        blocks.append([value, 1.0])
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (mean, n), (other, m) = blocks[-2], blocks.pop()
-            blocks[-1] = [(mean * n + other * m) / (n + m), n + m]
-    fitted = np.concatenate([np.full(int(n), mean) for mean, n in blocks] or [steps])
-    if len(fitted):
-        fitted = np.clip(fitted, low, max(high - steps[-1], low))
     placed = np.empty(len(wanted))
-    placed[order] = fitted + steps
+    if len(wanted):
+        # Least squares under "at least gap apart" is an increasing fit of values less steps.
+        fitted = isotonic_regression(wanted[order] - steps)
+        placed[order] = np.clip(fitted, low, max(high - steps[-1], low)) + steps
     return placed
 
 
@@ -354,16 +348,9 @@ def named_lines(ax: Axes) -> list[Any]:
     return [line for line in ax.lines if not str(line.get_label()).startswith("_")]
 
 
-def legend(ax: Axes, **options: Any) -> None:
-    """Names of the named lines, if there are several, as plain text without a frame."""
-    if len(named_lines(ax)) > 1:
-        plain_legend(
-            ax.legend(frameon=False, fontsize=SMALL, labelcolor=INK, handlelength=1.6, **options)
-        )
-
-
-def plain_legend(made: Any) -> None:
-    """Keep names of a legend from being read as formulas."""
+def legend(ax: Axes, *handles_and_labels: Any, **options: Any) -> None:
+    """A legend without a frame, whose names are plain text and never formulas."""
+    made = ax.legend(*handles_and_labels, frameon=False, fontsize=SMALL, labelcolor=INK, **options)
     for text in (*made.get_texts(), made.get_title()):
         text.set_parse_math(False)
         text.set_color(INK)

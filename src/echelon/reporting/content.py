@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
+
+import numpy as np
+
+from ..inspection.words import shown_value
 
 
 class LeftOutError(Exception):
@@ -56,8 +60,17 @@ class Column:
     sorted: str = ""
 
 
+class Part:
+    """Something that a section shows; the page has a template for each kind."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind."""
+        return type(self).__name__.lower()
+
+
 @dataclass(frozen=True)
-class Table:
+class Table(Part):
     """A table whose first cells name the rows; `groups` are headings over columns."""
 
     caption: str
@@ -67,7 +80,6 @@ class Table:
     note: str = ""
     groups: Sequence[tuple[str, int]] = ()
     style: str = ""
-    kind: ClassVar[str] = "table"
 
 
 @dataclass(frozen=True)
@@ -83,11 +95,15 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Figures:
-    """Pictures side by side where there is room."""
+class Items(Part):
+    """Several things of one kind, maybe with a heading."""
 
-    items: Sequence[Figure]
-    kind: ClassVar[str] = "figures"
+    items: Sequence[Any]
+    title: str = ""
+
+
+class Figures(Items):
+    """Pictures side by side where there is room."""
 
 
 @dataclass(frozen=True)
@@ -100,36 +116,23 @@ class Tile:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Tiles:
+class Tiles(Items):
     """The few figures to remember."""
 
-    items: Sequence[Tile]
-    kind: ClassVar[str] = "tiles"
-
 
 @dataclass(frozen=True)
-class Text:
+class Text(Part):
     """A paragraph."""
 
     text: str
-    kind: ClassVar[str] = "text"
 
 
-@dataclass(frozen=True)
-class Findings:
-    """Remarks on the data, each with a severity: "high", "medium" or "low"."""
-
-    items: Sequence[tuple[str, str]]
-    kind: ClassVar[str] = "findings"
+class Findings(Items):
+    """Remarks on the data, each after its severity: "high", "medium" or "low"."""
 
 
-@dataclass(frozen=True)
-class Sentences:
+class Sentences(Items):
     """Sentences in order, each with short figures beside it."""
-
-    items: Sequence[tuple[str, str]]
-    kind: ClassVar[str] = "sentences"
 
 
 @dataclass(frozen=True)
@@ -153,25 +156,12 @@ class RowCard:
     rules: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class RowCards:
+class RowCards(Items):
     """Rows of one kind with their explanations."""
 
-    title: str
-    items: Sequence[RowCard]
-    kind: ClassVar[str] = "rows"
 
-
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(Items):
     """Names and values, such as settings."""
-
-    title: str
-    items: Sequence[tuple[str, str]]
-    kind: ClassVar[str] = "pairs"
-
-
-Part = Table | Figures | Tiles | Text | Findings | Sentences | RowCards | Pairs
 
 
 @dataclass(frozen=True)
@@ -184,14 +174,41 @@ class Section:
     parts: Sequence[Part] = field(default_factory=tuple)
 
 
-def number(value: float, digits: int = 3) -> str:
+def table(
+    caption: str,
+    columns: Sequence[Any],
+    rows: Sequence[Sequence[Any]],
+    *,
+    sortable: bool = False,
+    **more: Any,
+) -> Table:
+    """A table of which words and whole numbers, and titles without more, are given as they are.
+
+    The first column holds words where it is given by its title.
+    """
+
+    def cell(content: Any) -> Cell:
+        if isinstance(content, Cell):
+            return content
+        text = content if isinstance(content, str) else f"{content:,}"
+        return Cell(text, key=content if sortable else None)
+
+    described = [
+        Column(column, number=place > 0) if isinstance(column, str) else column
+        for place, column in enumerate(columns)
+    ]
+    return Table(caption, described, [[cell(c) for c in row] for row in rows], sortable, **more)
+
+
+def number(value: float, digits: int = 3, *, signed: bool = False) -> str:
     """A figure with a fixed number of digits, and a dash where there is none."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     text = f"{value:,.{digits}f}"
-    return text.replace("-", "−") if float(text.replace(",", "")) else f"{0:.{digits}f}"
+    text = text.replace("-", "−") if float(text.replace(",", "")) else f"{0:.{digits}f}"
+    return f"+{text}" if signed and value > 0 else text
 
 
 def percent(share: float, digits: int = 0) -> str:
@@ -209,6 +226,12 @@ def short(value: float) -> str:
     return text.replace("-", "−")
 
 
+def shown(value: Any) -> str:
+    """A value of any kind as a reader would write it."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return short(float(value)) if is_number and np.isfinite(value) else shown_value(value)
+
+
 def count(n: int, thing: str, things: str = "") -> str:
     """A number with its noun: "1 row", "2,000 rows"."""
     return f"{n:,} {thing if n == 1 else things or thing + 's'}"
@@ -222,10 +245,10 @@ def listed(words: Sequence[str], most: int = 6) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
-def figure_cell(value: float, digits: int = 3, **more: Any) -> Cell:
+def figure_cell(value: float, digits: int = 3, *, signed: bool = False, **more: Any) -> Cell:
     """A cell that holds a figure and is sorted by it."""
-    exists = value is not None and math.isfinite(value)
-    return Cell(number(value, digits), key=float(value) if exists else None, **more)
+    key = float(value) if value is not None and math.isfinite(value) else None
+    return Cell(number(value, digits, signed=signed), key=key, **more)
 
 
 def percent_cell(share: float, digits: int = 0, **more: Any) -> Cell:

@@ -18,16 +18,16 @@ _PACKAGES = ("echelon", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 def appendix(facts: Facts, left_out: list[tuple[str, str]]) -> Section:
     """Versions, settings, seeds, and how the figures were computed."""
-    parts: list[Any] = [Pairs("This report", _subject(facts))]
+    parts: list[Any] = [Pairs(_subject(facts), "This report")]
     settings = _settings(_described(facts))
     if settings:
-        parts.append(Pairs("Settings that differ from the defaults", settings))
+        parts.append(Pairs(settings, "Settings that differ from the defaults"))
     if facts.trained is not None and facts.trained.notes:
         parts.append(Sentences([(note, "") for note in facts.trained.notes]))
-    parts.append(Pairs("Versions", _versions()))
-    parts.append(Pairs("How figures were computed", _methods(facts)))
+    parts.append(Pairs(_versions(), "Versions"))
+    parts.append(Pairs(_methods(facts), "How figures were computed"))
     if left_out:
-        parts.append(Pairs("Left out", left_out))
+        parts.append(Pairs(left_out, "Left out"))
     lead = "Versions, settings, seed and method, enough to make every figure again."
     return Section("appendix", "Technical appendix", lead, parts)
 

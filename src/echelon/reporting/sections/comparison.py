@@ -19,6 +19,7 @@ from ..content import (
     figure_cell,
     listed,
     number,
+    table,
 )
 from ..facts import Facts
 from ..pictures import draw
@@ -78,12 +79,13 @@ def leaderboard(facts: Facts) -> Section | None:
         "Holm's correction."
     )
     note = " ".join([note, *(f"{listed(who)}: {what}" for what, who in board.notes.items())])
-    table = Table("Models, best first", columns, rows, sortable=True, note=note, style="board")
     lead = (
         f"{compared(board)}, best {MEASURES[board.measure].heading} first; a click on a heading "
         "sorts by it."
     )
-    parts: list[Any] = [table]
+    parts: list[Any] = [
+        Table("Models, best first", columns, rows, sortable=True, note=note, style="board")
+    ]
     if board.failures:
         items = [("medium", f"{model}: {why}") for model, why in board.failures.items()]
         parts.append(Findings(items))
@@ -101,12 +103,11 @@ def critical_difference(facts: Facts) -> Section | None:
     result = board.nemenyi()
     display = CriticalDifferenceDisplay(result)
     ranks = sorted(zip(result.average_ranks.tolist(), result.names, strict=True))
-    numbers = Table(
+    numbers = table(
         "Average rank of each model over folds",
-        [Column("Model", number=False), Column("Average rank")],
-        [[Cell(name), figure_cell(rank, 2)] for rank, name in ranks],
+        ["Model", "Average rank"],
+        [[name, figure_cell(rank, 2)] for rank, name in ranks],
     )
-    groups = len(result.groups)
     lead = (
         "Average place over folds, best on the right: models under one bar differ by less than "
         f"{number(result.critical_difference, 2)} places. Folds share training rows, so take it as "
@@ -116,7 +117,7 @@ def critical_difference(facts: Facts) -> Section | None:
         "figure-critical-difference",
         "Average ranks and the critical difference",
         f"{ranks[0][1]} has the best average rank, {number(ranks[0][0], 2)}; "
-        f"models under one of {count(groups, 'bar')} do not differ significantly.",
+        f"models under one of {count(len(result.groups), 'bar')} do not differ significantly.",
         display,
         size=display.size,
         numbers=numbers,

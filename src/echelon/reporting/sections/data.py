@@ -16,7 +16,8 @@ from ..content import (
     figure_cell,
     percent,
     percent_cell,
-    short,
+    shown,
+    table,
 )
 from ..facts import Facts
 
@@ -39,10 +40,9 @@ def data(facts: Facts) -> Section | None:
     )
     parts: list[Any] = []
     if n:
-        shown = profile.warnings[:_MOST_FINDINGS]
-        items = [(found.severity, found.text) for found in shown]
-        if n > len(shown):
-            items.append(("low", f"And {count(n - len(shown), 'more finding')}."))
+        items = [(found.severity, found.text) for found in profile.warnings[:_MOST_FINDINGS]]
+        if n > _MOST_FINDINGS:
+            items.append(("low", f"And {count(n - _MOST_FINDINGS, 'more finding')}."))
         parts.append(Findings(items))
     parts += [_classes(profile), _columns(profile)]
     if len(profile.columns) > _MOST_COLUMNS:
@@ -53,34 +53,29 @@ def data(facts: Facts) -> Section | None:
 def _classes(profile: Any) -> Table:
     top = max(profile.class_counts.values()) or 1
     rows = [
-        [
-            Cell(str(label)),
-            Cell(f"{n:,}", key=n, share=n / top),
-            percent_cell(n / profile.rows, 1),
-        ]
+        [str(label), Cell(f"{n:,}", key=n, share=n / top), percent_cell(n / profile.rows, 1)]
         for label, n in profile.class_counts.items()
     ]
-    columns = [Column("Class, lowest first", number=False), Column("Rows"), Column("Share")]
-    return Table("Rows by class", columns, rows, style="compact")
+    return table("Rows by class", ["Class, lowest first", "Rows", "Share"], rows, style="compact")
 
 
 def _columns(profile: Any) -> Table:
     rows = [
         [
-            Cell(column.name, key=column.name),
-            Cell(column.kind, key=column.kind),
+            column.name,
+            column.kind,
             Cell(_missing(column.missing, profile.rows), key=column.missing),
-            Cell(f"{column.distinct:,}", key=column.distinct),
+            column.distinct,
             Cell(_values(column), kind="settings"),
             figure_cell(column.concordance, 2),
         ]
         for column in profile.columns[:_MOST_COLUMNS]
     ]
     columns = [
-        Column("Column", number=False),
+        "Column",
         Column("Kind", number=False),
-        Column("Missing"),
-        Column("Distinct"),
+        "Missing",
+        "Distinct",
         Column("Values", number=False),
         Column("Orders labels", about="share of pairs in the right order by this column alone"),
     ]
@@ -88,7 +83,7 @@ def _columns(profile: Any) -> Table:
         "“Orders labels” is the share of pairs of rows with different labels that the column alone "
         "puts in the right order: 0.5 is chance, close to 1 may be a leak."
     )
-    return Table("Columns", columns, rows, sortable=True, note=note)
+    return table("Columns", columns, rows, sortable=True, note=note)
 
 
 def _missing(missing: int, rows: int) -> str:
@@ -97,14 +92,10 @@ def _missing(missing: int, rows: int) -> str:
 
 def _values(column: Any) -> str:
     if column.levels:
-        shown = ", ".join(f"{shown_value(level)} ({n:,})" for level, n in column.levels[:4])
+        most = ", ".join(f"{shown_value(level)} ({n:,})" for level, n in column.levels[:4])
         rest = column.distinct - min(len(column.levels), 4)
-        return shown + (f" and {rest:,} more" if rest > 0 else "")
+        return most + (f" and {rest:,} more" if rest > 0 else "")
     if column.minimum is None:
         return "–"
-    ends = [_shown(value) for value in (column.minimum, column.median, column.maximum)]
+    ends = [shown(value) for value in (column.minimum, column.median, column.maximum)]
     return f"{ends[0]} to {ends[2]}, median {ends[1]}"
-
-
-def _shown(value: Any) -> str:
-    return short(value) if isinstance(value, int | float) else shown_value(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import confusion_matrix
 
 from ...plots import OrdinalConfusionDisplay
 from ..content import (
@@ -18,6 +19,7 @@ from ..content import (
     number,
     percent,
     percent_cell,
+    table,
 )
 from ..facts import Study
 from ..pictures import WIDTH, draw
@@ -29,8 +31,7 @@ _MOST = 25
 def confusion(study: Study) -> Section | None:
     """Counts and shares of predicted labels for every true label."""
     K = len(study.rows.labels)
-    counts = np.zeros((K, K), dtype=int)
-    np.add.at(counts, (study.rows.codes, study.held_out.codes), 1)
+    counts = confusion_matrix(study.rows.codes, study.held_out.codes, labels=range(K))
     far = np.abs(study.rows.codes - study.held_out.codes)
     lead = (
         f"{percent(np.mean(far == 0), 1)} of rows lie on the diagonal, "
@@ -44,11 +45,8 @@ def confusion(study: Study) -> Section | None:
 def _picture(study: Study, counts: Any) -> Any:
     """A picture, for more classes than a table can hold; its numbers are pairs that occur."""
     labels = np.asarray(study.rows.labels, dtype=object)
-    rows = [
-        [Cell(study.rows.labels[i]), Cell(study.rows.labels[j]), Cell(f"{counts[i, j]:,}")]
-        for i, j in np.argwhere(counts).tolist()
-    ]
-    columns = [Column("True", number=False), Column("Predicted", number=False), Column("Rows")]
+    rows = [[labels[i], labels[j], counts[i, j]] for i, j in np.argwhere(counts).tolist()]
+    columns = ["True", Column("Predicted", number=False), "Rows"]
     return draw(
         "figure-confusion",
         "Share of each true label by predicted label",
@@ -61,7 +59,7 @@ def _picture(study: Study, counts: Any) -> Any:
             ax=ax,
         ),
         size=(WIDTH, WIDTH - 0.6),
-        numbers=Table(f"Rows by true and predicted label; {study.how}", columns, rows),
+        numbers=table(f"Rows by true and predicted label; {study.how}", columns, rows),
     )
 
 
@@ -71,7 +69,7 @@ def _table(study: Study, counts: Any) -> Table:
     shares = counts / np.maximum(totals, 1)[:, None]
     rows = [
         [
-            Cell(study.rows.labels[i]),
+            study.rows.labels[i],
             *(
                 Cell(
                     f"{counts[i, j]:,}",
@@ -81,14 +79,13 @@ def _table(study: Study, counts: Any) -> Table:
                 )
                 for j in range(K)
             ),
-            Cell(f"{totals[i]:,}"),
+            totals[i],
         ]
         for i in range(K)
     ]
-    columns = [Column("True", number=False), *map(Column, study.rows.labels), Column("Rows")]
-    return Table(
+    return table(
         f"Rows by true and predicted label, with the share of each true label; {study.how}",
-        columns,
+        ["True", *study.rows.labels, "Rows"],
         rows,
         groups=[("", 1), ("Predicted, lowest to highest", K), ("", 1)],
         style="heat",
@@ -109,13 +106,13 @@ def by_class(study: Study) -> Section | None:
             percent_cell(found.recall[k]),
             percent_cell(found.precision[k]),
             percent_cell(found.within_one[k]),
-            _signed(found.mean_signed_error[k]),
+            figure_cell(found.mean_signed_error[k], signed=True),
         ]
         for k, label in enumerate(study.rows.labels)
     ]
     columns = [
         Column("True class", number=False, sorted="ascending"),
-        Column("Rows"),
+        "Rows",
         Column("MAE, ranks", about="mean absolute difference of ranks"),
         Column("Recall", about="share of the class that is predicted right"),
         Column("Precision", about="share of right ones among rows predicted to be of the class"),
@@ -128,8 +125,8 @@ def by_class(study: Study) -> Section | None:
         f"that of all rows {number(totals['mean_absolute_error'])} ranks. Bias above zero means "
         "that the class is rated too high."
     )
-    table = Table(f"Quality by true class; {study.how}", columns, rows, sortable=True, note=note)
-    return Section("by-class", "Error by class", _worst_class(study), [table])
+    part = table(f"Quality by true class; {study.how}", columns, rows, sortable=True, note=note)
+    return Section("by-class", "Error by class", _worst_class(study), [part])
 
 
 def _worst_class(study: Study) -> str:
@@ -143,8 +140,3 @@ def _worst_class(study: Study) -> str:
         f"Class {study.rows.labels[worst]} has the largest mean absolute error, "
         f"{number(errors[worst], 2)} ranks{where if abs(bias) > 0.5 * errors[worst] else ''}."
     )
-
-
-def _signed(value: float) -> Cell:
-    cell = figure_cell(value)
-    return cell if not value > 0 else Cell("+" + cell.text, key=cell.key)

@@ -10,25 +10,23 @@ import numpy as np
 from ...inspection import explain_rows, feature_effects
 from ...inspection.raw_rules import raw_rules
 from ...inspection.table import Table as Inputs
-from ...inspection.table import read_feature
-from ...inspection.words import shown_value
+from ...inspection.table import read_features
 from ...plots import EffectDisplay, ImportanceDisplay
 from ...rules.text import by_importance
 from ..content import (
-    Cell,
     Column,
     Figures,
     RowCard,
     RowCards,
     Section,
     Sentences,
-    Table,
     Term,
     count,
     figure_cell,
     number,
     percent,
-    short,
+    shown,
+    table,
 )
 from ..facts import MOST_ROWS, Study
 from ..pictures import WIDTH, draw
@@ -48,25 +46,24 @@ def importance(study: Study) -> Section | None:
     top = max(float(found.mean.max()), 1e-12)
     rows = [
         [
-            Cell(found.features[j], key=found.features[j]),
+            found.features[j],
             figure_cell(found.mean[j], 4, share=float(min(max(found.mean[j] / top, 0.0), 1.0))),
             figure_cell(found.sd[j], 4),
         ]
         for j in order
     ]
     columns = [
-        Column("Column", number=False),
+        "Column",
         Column("Rise", about="rise of the mean cost", sorted="descending"),
         Column("s.d.", about="standard deviation over the shuffles"),
     ]
-    table = Table("Every column, the most important first", columns, rows, sortable=True)
     figure = draw(
         "figure-importance",
         "Rise of the mean cost when a column is shuffled",
         f"{found.features[order[0]]} comes first.",
         display,
         size=(WIDTH, display.size[1]),
-        numbers=table,
+        numbers=table("Every column, the most important first", columns, rows, sortable=True),
     )
     first = found.features[order[0]]
     useful = int(np.sum(found.mean > 2.0 * np.nan_to_num(found.sd) + 1e-12))
@@ -108,10 +105,8 @@ def effects(study: Study) -> Section | None:
 
 def _varying(study: Study, wanted: list[int], rows: Any) -> list[int]:
     """Those of the columns that have more than one value among the rows."""
-    table = Inputs(study.rows.inputs(rows), study.rows.kinds)
-    names = table.names
-    read = {j: read_feature(names[j], table.column(j), table.kinds.get(names[j])) for j in wanted}
-    return [j for j, one in read.items() if len(np.unique(one.numbers[one.present])) > 1]
+    read = read_features(Inputs(study.rows.inputs(rows), study.rows.kinds))
+    return [j for j in wanted if len(np.unique(read[j].numbers[read[j].present])) > 1]
 
 
 def _unit(effect: Any) -> str:
@@ -119,12 +114,9 @@ def _unit(effect: Any) -> str:
 
 
 def _effect(place: int, effect: Any) -> Any:
-    words = [_shown(value) for value in effect.values]
+    words = [shown(value) for value in effect.values]
     display = EffectDisplay(replace(effect, values=words) if effect.kind == "category" else effect)
-    rows = [
-        [Cell(word), figure_cell(float(rank))]
-        for word, rank in zip(words, effect.expected_rank, strict=True)
-    ]
+    ranks = map(figure_cell, effect.expected_rank.tolist())
     title = "Expected rank" if _unit(effect) == "ranks" else "Mean score"
     return draw(
         f"figure-effect-{place}",
@@ -133,18 +125,18 @@ def _effect(place: int, effect: Any) -> Any:
         f"{number(float(max(effect.expected_rank)), 2)} as {effect.feature} changes.",
         display,
         size=(WIDTH, 2.4),
-        numbers=Table(
+        numbers=table(
             f"{title} by {effect.feature}",
-            [Column(effect.feature, number=False), Column(title)],
-            rows,
+            [effect.feature, title],
+            list(zip(words, ranks, strict=True)),
         ),
     )
 
 
 def rules(study: Study) -> Section | None:
     """The most important rules in sentences."""
-    table = study.response.table(study.rows.X)
-    words = raw_rules(study.model, study.response.classes, table)
+    inputs = study.response.table(study.rows.X)
+    words = raw_rules(study.model, study.response.classes, inputs)
     if words is None or not words.last.rules_:
         return None
     ordered = by_importance(words.last.rules_)
@@ -182,9 +174,9 @@ def rows(study: Study) -> Section | None:
     cards = [_card(study, i, why) for i, why in zip(chosen, found, strict=True)]
     parts = []
     if wrong:
-        parts.append(RowCards("Most wrong", cards[: len(wrong)]))
+        parts.append(RowCards(cards[: len(wrong)], "Most wrong"))
     if typical:
-        parts.append(RowCards("Most typical of their class", cards[len(wrong) :]))
+        parts.append(RowCards(cards[len(wrong) :], "Most typical of their class"))
     lead = (
         "What each input adds to a row's prediction beside the average row: orange raises it, blue "
         f"lowers it. Rows are counted from 1 and come from {study.trial.how}."
@@ -224,21 +216,11 @@ def _most_typical(study: Study) -> list[int]:
 def _card(study: Study, row: int, why: Any) -> RowCard:
     terms = sorted(why.terms, key=lambda term: -abs(term[2]))
     longest = max((abs(term[2]) for term in terms), default=0.0) or 1.0
-    shown = [
-        Term(str(feature), _shown(value), _signed(amount), abs(amount) / longest, amount > 0)
-        for feature, value, amount in terms[:_MOST_TERMS]
+    told = [
+        Term(name, shown(value), number(amount, 2, signed=True), abs(amount) / longest, amount > 0)
+        for name, value, amount in terms[:_MOST_TERMS]
         if abs(amount) > _SLIGHT * longest
     ]
     truth = study.rows.labels[study.rows.codes[row]]
     title = f"Row {row + 1:,}: true {truth}, predicted {why.prediction}"
-    return RowCard(title, why.sentence(0), shown, why.rules[:3])
-
-
-def _shown(value: Any) -> str:
-    """A value as a reader would write it."""
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return short(float(value)) if is_number and np.isfinite(value) else shown_value(value)
-
-
-def _signed(amount: float) -> str:
-    return ("+" if amount > 0 else "") + number(float(amount), 2)
+    return RowCard(title, why.sentence(0), told, why.rules[:3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from ...metrics import ordinal_log_loss, ranked_probability_score
 from ...plots import CumulativeCalibrationDisplay, LatentDisplay
 from ...plots.display import latent_of
 from ..content import (
-    Cell,
     Column,
     Figure,
     Figures,
@@ -24,6 +24,7 @@ from ..content import (
     number,
     percent,
     percent_cell,
+    table,
 )
 from ..facts import Study
 from ..pictures import WIDTH, draw
@@ -61,15 +62,15 @@ def _score_table(labels: list[str], codes: Any, scores: Any, thresholds: Any) ->
     for k, label in enumerate(labels):
         own = scores[codes == k]
         quartiles = np.quantile(own, [0.25, 0.5, 0.75]) if len(own) else [np.nan] * 3
-        cells = [Cell(label), Cell(f"{len(own):,}"), *(figure_cell(q, 2) for q in quartiles)]
+        cells: list[Any] = [label, len(own), *(figure_cell(q, 2) for q in quartiles)]
         if thresholds is not None:
             cells.append(figure_cell(thresholds[k] if k < len(thresholds) else np.nan, 2))
         rows.append(cells)
-    titles = ["Rows", "25 %", "Median", "75 %"]
-    titles += [] if thresholds is None else ["Threshold"]
-    columns = [Column("Class", number=False), *map(Column, titles)]
-    more = "" if thresholds is None else ", and the threshold above"
-    return Table(f"Scores by true class: quartiles{more}", columns, rows)
+    titles = ["Class", "Rows", "25 %", "Median", "75 %"]
+    if thresholds is None:
+        return table("Scores by true class: quartiles", titles, rows)
+    caption = "Scores by true class: quartiles, and the threshold above"
+    return table(caption, [*titles, "Threshold"], rows)
 
 
 def calibration(study: Study) -> Section | None:
@@ -121,16 +122,12 @@ def _curves(study: Study, p: Matrix, by: str) -> Figure:
 
 def _bin_table(display: CumulativeCalibrationDisplay) -> Table:
     rows = [
-        [
-            Cell(name),
-            *(figure_cell(x) for x in (bins.predicted[i], bins.observed[i])),
-            Cell(f"{bins.counts[i]:,.0f}"),
-        ]
+        [name, figure_cell(predicted), figure_cell(observed), f"{n:,.0f}"]
         for name, bins in display.curves.items()
-        for i in range(len(bins.predicted))
+        for predicted, observed, n in zip(bins.predicted, bins.observed, bins.counts, strict=True)
     ]
-    columns = [Column("Event", number=False), *map(Column, ("Predicted", "Observed", "Rows"))]
-    return Table("Mean predicted probability and observed share by bin", columns, rows)
+    columns = ["Event", "Predicted", "Observed", "Rows"]
+    return table("Mean predicted probability and observed share by bin", columns, rows)
 
 
 def _class_table(study: Study, p: Matrix) -> Table:
@@ -138,23 +135,20 @@ def _class_table(study: Study, p: Matrix) -> Table:
     rows = []
     for k, label in enumerate(study.rows.labels):
         own = truth == k
-        rows.append(
-            [
-                Cell(label),
-                percent_cell(float(p[:, k].mean()), 1),
-                percent_cell(float(own.mean()), 1),
-                percent_cell(float(p[own, k].mean()) if own.any() else np.nan, 1),
-                percent_cell(float(p[~own, k].mean()) if not own.all() else np.nan, 1),
-            ]
-        )
+        shares = map(_mean, (p[:, k], own, p[own, k], p[~own, k]))
+        rows.append([label, *(percent_cell(share, 1) for share in shares)])
     columns = [
-        Column("Class", number=False),
-        Column("Mean probability"),
-        Column("Share of rows"),
+        "Class",
+        "Mean probability",
+        "Share of rows",
         Column("For rows of the class", about="mean probability of the class where it is true"),
         Column("For other rows", about="mean probability of the class where it is not true"),
     ]
-    return Table(f"Probability of each class; {study.how}", columns, rows)
+    return table(f"Probability of each class; {study.how}", columns, rows)
+
+
+def _mean(values: Any) -> float:
+    return float(values.mean()) if len(values) else math.nan
 
 
 def intervals(study: Study) -> Section | None:
@@ -168,34 +162,24 @@ def intervals(study: Study) -> Section | None:
     )
     truth = study.rows.codes[trial.rows]
     inside, width = (low <= truth) & (truth <= high), high - low + 1
-    wanted = getattr(model, "confidence", None)
+    wanted, K = getattr(model, "confidence", None), len(study.rows.labels)
     rows = [
-        [
-            Cell(label),
-            Cell(f"{int(own.sum()):,}"),
-            percent_cell(float(inside[own].mean()) if own.any() else np.nan, 1),
-            figure_cell(float(width[own].mean()) if own.any() else np.nan, 2),
-        ]
+        [label, own.sum(), percent_cell(_mean(inside[own]), 1), figure_cell(_mean(width[own]), 2)]
         for label, own in ((name, truth == k) for k, name in enumerate(study.rows.labels))
     ]
-    columns = [Column("True class", number=False), Column("Rows"), Column("Covered")]
-    columns += [Column("Width, labels", about="mean number of labels in the interval")]
+    about = "mean number of labels in the interval"
+    columns = ["True class", "Rows", "Covered", Column("Width, labels", about=about)]
     tiles = [
         Tile(percent(inside.mean(), 1), "", "Covered", _nominal(wanted)),
-        Tile(
-            number(width.mean(), 2),
-            "labels",
-            "Mean width",
-            f"of {len(study.rows.labels)} on the scale",
-        ),
+        Tile(number(width.mean(), 2), "labels", "Mean width", f"of {K} on the scale"),
         Tile(percent(np.mean(width == 1), 1), "", "Intervals of one label", "of rows"),
     ]
     lead = (
         f"{percent(inside.mean(), 1)} of the true labels lie in their interval, which holds "
         f"{number(width.mean(), 2)} labels on average; on {trial.how}."
     )
-    table = Table("Coverage and width by true class", columns, rows, style="compact")
-    return Section("intervals", "Prediction intervals", lead, [Tiles(tiles), table])
+    part = table("Coverage and width by true class", columns, rows, style="compact")
+    return Section("intervals", "Prediction intervals", lead, [Tiles(tiles), part])
 
 
 def _nominal(wanted: Any) -> str:

@@ -53,16 +53,12 @@ def _tiles(facts: Facts) -> list[Tile]:
     if study is None:
         return _trained_tiles(facts.trained)
     totals = study.quality.totals
+    kappa = number(totals["quadratic_weighted_kappa"])
     tiles = [
         Tile(number(totals["mean_absolute_error"]), "ranks", "Mean absolute error", "per row"),
         Tile(percent(totals["accuracy"], 1), "", "Exactly right", "of rows"),
         Tile(percent(totals["within_one"], 1), "", "Right or one rank off", "of rows"),
-        Tile(
-            number(totals["quadratic_weighted_kappa"]),
-            "",
-            "Quadratic weighted kappa",
-            "1 is perfect",
-        ),
+        Tile(kappa, "", "Quadratic weighted kappa", "1 is perfect"),
     ]
     if not study.settings.is_absolute:
         mean = number(float(study.costs.mean()))

@@ -11,7 +11,6 @@ from ...inspection import learning_curve
 from ...ordinal.reduction import side_matrix
 from ...plots import BoostingCurveDisplay, LearningCurveDisplay, MarginDistributionDisplay
 from ..content import (
-    Cell,
     Column,
     Figures,
     LeftOutError,
@@ -20,6 +19,7 @@ from ..content import (
     figure_cell,
     number,
     percent,
+    table,
 )
 from ..facts import Study
 from ..pictures import draw
@@ -51,10 +51,10 @@ def learning(study: Study) -> Section | None:
         random_state=study.settings.random_state,
         n_jobs=study.settings.n_jobs,
     )
-    display = LearningCurveDisplay(found)
-    table = [
-        [Cell(f"{size:,}"), *(figure_cell(float(part[i])) for part in _parts(found))]
-        for i, size in enumerate(found.sizes.tolist())
+    parts = (found.sizes, found.train_mean, found.train_sd, found.test_mean, found.test_sd)
+    rows_told = [
+        [size, *map(figure_cell, figures)]
+        for size, *figures in zip(*(part.tolist() for part in parts), strict=True)
     ]
     titles = ("Training cost", "s.d.", "Held-out cost", "s.d.")
     figure = draw(
@@ -63,16 +63,10 @@ def learning(study: Study) -> Section | None:
         f"The held-out cost goes from {number(float(found.test_mean[0]))} with "
         f"{found.sizes[0]:,} rows to {number(float(found.test_mean[-1]))} with "
         f"{found.sizes[-1]:,}.",
-        display,
-        numbers=Table(
-            "Mean cost by number of training rows", [Column("Rows"), *map(Column, titles)], table
-        ),
+        LearningCurveDisplay(found),
+        numbers=table("Mean cost by number of training rows", [Column("Rows"), *titles], rows_told),
     )
     return Section("learning", "Learning curve", _lesson(found), [Figures([figure])])
-
-
-def _parts(found: Any) -> tuple[Any, ...]:
-    return found.train_mean, found.train_sd, found.test_mean, found.test_sd
 
 
 def _lesson(found: Any) -> str:
@@ -119,9 +113,8 @@ def _margins(study: Study) -> Any:
     least = (side_matrix(codes, K) * margins / spread).min(axis=1)
     display = MarginDistributionDisplay(least)
     levels = (0.0, 0.25, 0.5, 0.75, 1.0)
-    table = [
-        [Cell(percent(level)), figure_cell(float(np.quantile(least, level)), 2)] for level in levels
-    ]
+    quantiles = np.quantile(least, levels).tolist()
+    rows_told = [[percent(p), figure_cell(q, 2)] for p, q in zip(levels, quantiles, strict=True)]
     wrong = percent(display.share_up_to(0.0), 1)
     return draw(
         "figure-margins",
@@ -129,10 +122,10 @@ def _margins(study: Study) -> Any:
         f"{wrong} of rows have a margin of at most zero: they are not on the right side of every "
         "threshold.",
         display,
-        numbers=Table(
+        numbers=table(
             "Margins in units of the spread of scores",
-            [Column("Share of rows", number=False), Column("Margin at most")],
-            table,
+            ["Share of rows", "Margin at most"],
+            rows_told,
         ),
     )
 
@@ -179,10 +172,7 @@ def _round_table(display: BoostingCurveDisplay) -> Table:
     last = len(display.training)
     shown = np.unique(np.geomspace(1, last, 12).round().astype(int))
     rows = [
-        [
-            Cell(f"{t:,}"),
-            *(figure_cell(float(c[t - 1]) if t <= len(c) else np.nan) for c in curves.values()),
-        ]
+        [t, *(figure_cell(float(c[t - 1]) if t <= len(c) else np.nan) for c in curves.values())]
         for t in shown.tolist()
     ]
-    return Table("Mean cost after some rounds", [Column("Round"), *map(Column, curves)], rows)
+    return table("Mean cost after some rounds", [Column("Round"), *curves], rows)
