@@ -20,8 +20,7 @@ from .._utils.files import write_whole
 from .._utils.packages import package_version, require_extra
 from .._utils.types import ClassesLike, CostLike, EstimatorLike, LabelsLike, MatrixLike
 from ..inspection.holdout import unfitted
-from ..model_selection import Leaderboard
-from ..model_selection import candidate_pipeline, find_candidate
+from ..model_selection import Leaderboard, candidate_pipeline, find_candidate
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..plots.display import name_of
