@@ -15,7 +15,7 @@ from .._utils.messages import require_choice
 from .._utils.types import EstimatorLike, LabelArray, MatrixLike
 from ..base.wrappers import inner_estimator
 from ..ordinal.columns import is_missing
-from . import tree_models as rule_models  # noqa: F401 - registered
+from . import score_models, transformers, tree_models  # noqa: F401 - registered
 from .columns import (
     MISSING_TEXT,
     RANKERS,
