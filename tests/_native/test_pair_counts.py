@@ -23,11 +23,21 @@ def slow_twin(a, b, weights):
 
 
 def run_kernel(a, b, weights):
+    n_levels = np.array([b.max(initial=0) + 1], dtype=np.int32)
+    return run_queries(np.array([0, len(a)]), n_levels, a, b, weights)[0]
+
+
+def run_queries(bounds, n_levels, a, b, weights):
     leaves = 1
-    while leaves < b.max(initial=0) + 1:
+    while leaves < n_levels.max():
         leaves *= 2
-    counts = np.full(5, np.nan)
-    _pair_counts.count_sorted_pairs(a, b, weights, np.zeros(2 * leaves), counts)
+    counts = np.full((len(n_levels), 5), np.nan)
+    columns = a.astype(np.float64), b.astype(np.int32)
+    for array in columns:
+        array.flags.writeable = a.flags.writeable
+    _pair_counts.count_sorted_pairs(
+        bounds, n_levels, *columns, weights, np.full(2 * leaves, np.nan), counts
+    )
     return counts
 
 
@@ -42,6 +52,15 @@ def sorted_rows(draw):
 @given(sorted_rows())
 def test_kernel_equals_the_double_loop(rows):
     np.testing.assert_array_equal(run_kernel(*rows), slow_twin(*rows))
+
+
+@given(st.lists(sorted_rows(), min_size=1, max_size=4))
+def test_queries_are_counted_apart(queries):
+    bounds = np.cumsum([0, *(len(a) for a, _, _ in queries)])
+    n_levels = np.array([b.max(initial=0) + 1 for _, b, _ in queries], dtype=np.int32)
+    columns = [np.concatenate(column) for column in zip(*queries, strict=True)]
+    expected = [slow_twin(*query) for query in queries]
+    np.testing.assert_array_equal(run_queries(bounds, n_levels, *columns), expected)
 
 
 @pytest.mark.parametrize("n_distinct", [1, 2, 3, 4, 5, 8, 9, 1000])

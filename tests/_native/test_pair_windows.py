@@ -104,19 +104,6 @@ def test_windows_longer_than_a_chunk(n, n_levels, margin):
     np.testing.assert_array_equal(sums, window @ charges + window.T @ charges)
 
 
-@given(sorted_queries())
-def test_ranked_weights(case):
-    bounds, n_levels, levels, scores, weights = case
-    expected = np.zeros((len(n_levels), 3))
-    for i, j, q in pairs_of(bounds, levels):
-        kind = 1 - int(np.sign(scores[i] - scores[j]))
-        expected[q, kind] += weights[i] * weights[j]
-    totals = np.full((len(n_levels), 3), np.nan)
-    trees = np.full((3, n_levels.max() + 1), np.nan)
-    _pair_windows.ranked_weights(bounds, n_levels, levels, scores, weights, trees, totals)
-    np.testing.assert_array_equal(totals, expected)
-
-
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=30), st.randoms(use_true_random=False))
 def test_group_by_query_is_a_stable_sort(queries, random):
     codes = np.array(queries, dtype=np.intp)

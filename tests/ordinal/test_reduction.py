@@ -2,8 +2,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
+from support.votes import weighted_median
 
-from echelon.ordinal.costs import is_convex, threshold_weights
+from echelon.ordinal.costs import threshold_weights
 from echelon.ordinal.reduction import (
     VoteTally,
     decode,
@@ -12,7 +13,6 @@ from echelon.ordinal.reduction import (
     reduce_to_binary,
     reverse_reduce,
     side_matrix,
-    weighted_median,
 )
 
 
@@ -64,7 +64,7 @@ def test_cost_is_the_weight_of_the_wrong_sides(examples, data):
 def test_convex_cost_of_any_margins_is_at_most_the_weight_of_wrong_signs(examples, seed):
     codes, costs = examples
     n, K = costs.shape
-    assert is_convex(costs)
+    assert (np.diff(costs, n=2, axis=1) >= 0).all()
     G = np.random.default_rng(seed).normal(size=(n, K - 1))
     wrong = np.sign(G) != side_matrix(codes, K)
     bound = (threshold_weights(costs) * wrong).sum(axis=1)

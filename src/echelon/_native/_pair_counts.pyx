@@ -1,38 +1,46 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Weighted counts over all pairs of rows of two columns, in O(n log m)."""
 
+from libc.stdint cimport int32_t
+from libc.string cimport memset
+
 
 def count_sorted_pairs(
-    const Py_ssize_t[::1] a,
-    const Py_ssize_t[::1] b,
+    const Py_ssize_t[::1] bounds,
+    const int32_t[::1] n_levels,
+    const double[::1] a,
+    const int32_t[::1] b,
     const double[::1] weights,
     double[::1] tree,
-    double[::1] counts,
+    double[:, ::1] counts,
 ):
-    """Add up w_i·w_j by the kind of each pair i < j.
+    """Add up w_i·w_j by the kind of each pair i < j of one query.
 
-    ``a`` and ``b`` hold ranks, the rows ascend by ``a`` and then by ``b``, and every entry of ``b``
-    is in 0 … m−1. ``tree`` holds 2s zeros with s a power of two ≥ m; it is scratch. ``counts`` gets
-    five sums: concordant, discordant, tied in a only, tied in b only, tied in both.
+    Query q is rows bounds[q] … bounds[q+1]−1, which ascend by ``a`` and then by ``b``, and its
+    entries of ``b`` are in 0 … n_levels[q]−1. ``tree`` has 2s entries with s a power of two no less
+    than any n_levels; it is scratch. ``counts`` of shape (Q, 5) gets the sums: concordant,
+    discordant, tied in a only, tied in b only, tied in both.
 
     Node p of the tree holds the weight of the earlier groups of ``a`` below its children 2p and
     2p+1, and leaf s+r that of rank r. A climb from a leaf meets the weight of the lower ranks in
     left siblings and of the higher ranks in right siblings, so every count is a sum of terms that
     are not negative: integers stay exact up to 2^53 and a count that is zero comes out as zero.
     """
+    cdef Py_ssize_t q, leaves
     with nogil:
-        _count(a, b, weights, tree, counts)
+        for q in range(bounds.shape[0] - 1):
+            leaves = 1
+            while leaves < n_levels[q]:
+                leaves *= 2
+            memset(&tree[0], 0, 2 * leaves * sizeof(double))
+            _count(bounds[q], bounds[q + 1], leaves, a, b, weights, tree, &counts[q, 0])
 
 
 cdef void _count(
-    const Py_ssize_t[::1] a,
-    const Py_ssize_t[::1] b,
-    const double[::1] weights,
-    double[::1] tree,
-    double[::1] counts,
+    Py_ssize_t first, Py_ssize_t n, Py_ssize_t leaves, const double[::1] a, const int32_t[::1] b,
+    const double[::1] weights, double[::1] tree, double *counts,
 ) noexcept nogil:
-    cdef Py_ssize_t n = a.shape[0], leaves = tree.shape[0] // 2
-    cdef Py_ssize_t first = 0, last, row, node
+    cdef Py_ssize_t last, row, node
     cdef double w, lower, higher, same_group, same_cell
     cdef double concordant = 0, discordant = 0, tied_a = 0, tied_b = 0, tied_both = 0
     while first < n:

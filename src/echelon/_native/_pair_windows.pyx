@@ -196,28 +196,23 @@ def window_sums(
     ``entered`` of shape (2, n) are the windows of the winners and of the losers. ``tree`` has an
     entry more than the most levels; it is scratch.
     """
-    cdef Py_ssize_t q
+    cdef Py_ssize_t q, role
+    cdef double side
     with nogil:
         memset(&sums[0], 0, sums.shape[0] * sizeof(double))
         for q in range(bounds.shape[0] - 1):
-            if n_levels[q] <= FEW:
-                _few_sums(
-                    bounds[q], bounds[q + 1], n_levels[q], &levels[0], &charges[0],
-                    &entered[0, 0], 1.0, &sums[0],
-                )
-                _few_sums(
-                    bounds[q], bounds[q + 1], n_levels[q], &levels[0], &charges[0],
-                    &entered[1, 0], -1.0, &sums[0],
-                )
-                continue
-            _many_sums(
-                bounds[q], bounds[q + 1], n_levels[q], &levels[0], &charges[0],
-                &entered[0, 0], 1.0, &tree[0], &sums[0],
-            )
-            _many_sums(
-                bounds[q], bounds[q + 1], n_levels[q], &levels[0], &charges[0],
-                &entered[1, 0], -1.0, &tree[0], &sums[0],
-            )
+            for role in range(2):
+                side = 1.0 if role == 0 else -1.0
+                if n_levels[q] <= FEW:
+                    _few_sums(
+                        bounds[q], bounds[q + 1], n_levels[q], &levels[0], &charges[0],
+                        &entered[role, 0], side, &sums[0],
+                    )
+                else:
+                    _many_sums(
+                        bounds[q], bounds[q + 1], n_levels[q], &levels[0], &charges[0],
+                        &entered[role, 0], side, &tree[0], &sums[0],
+                    )
 
 
 cdef inline void _few_sums(
@@ -278,59 +273,6 @@ cdef inline double _below(double *tree, Py_ssize_t rank) noexcept nogil:
         total += tree[rank]
         rank &= rank - 1
     return total
-
-
-def ranked_weights(
-    const Py_ssize_t[::1] bounds,
-    const int32_t[::1] n_levels,
-    const int32_t[::1] levels,
-    const double[::1] scores,
-    const double[::1] weights,
-    double[:, ::1] trees,
-    double[:, ::1] totals,
-):
-    """Add up w_i·w_j of the pairs of each query whose winner scores higher, the same, and lower.
-
-    ``trees`` has three rows, each with an entry more than the most levels; it is scratch.
-    ``totals`` of shape (Q, 3) gets the sums, exact for whole weights below 2^53.
-    """
-    cdef Py_ssize_t q
-    with nogil:
-        for q in range(bounds.shape[0] - 1):
-            for k in range(3):
-                memset(&trees[k, 0], 0, (n_levels[q] + 1) * sizeof(double))
-            _rank_query(
-                bounds[q], bounds[q + 1], n_levels[q], &levels[0], &scores[0], &weights[0],
-                &trees[0, 0], &trees[1, 0], &trees[2, 0], &totals[q, 0],
-            )
-
-
-cdef void _rank_query(
-    Py_ssize_t first, Py_ssize_t last, int32_t n, const int32_t *levels, const double *scores,
-    const double *weights, double *lower, double *higher, double *level_with, double *totals,
-) noexcept nogil:
-    cdef Py_ssize_t start = first, end, row, at
-    cdef double concordant = 0, tied = 0, discordant = 0
-    while start < last:
-        end = start
-        while end < last and scores[end] == scores[start]:
-            concordant += weights[end] * _below(lower, levels[end])
-            discordant += weights[end] * _below(higher, n - 1 - levels[end])
-            _add(level_with, levels[end], n, weights[end])
-            end += 1
-        for row in range(start, end):
-            tied += weights[row] * _below(level_with, levels[row])
-        for row in range(start, end):
-            _add(lower, levels[row], n, weights[row])
-            _add(higher, n - 1 - levels[row], n, weights[row])
-            at = levels[row] + 1
-            while at < n:
-                level_with[at] = 0
-                at += at & -at
-        start = end
-    totals[0] = concordant
-    totals[1] = tied
-    totals[2] = discordant
 
 
 def mixed_levels(

@@ -176,25 +176,19 @@ cdef class Scratch:
     cdef Best best
 
     def __cinit__(self, Py_ssize_t n_levels, Py_ssize_t most_bins):
-        self.hist = <double *>malloc(most_bins * n_levels * 3 * sizeof(double))
+        self.sums = <double *>malloc((11 + 3 * most_bins) * n_levels * sizeof(double))
         self.touched = <unsigned char *>malloc(most_bins)
-        self.sums = <double *>malloc(4 * n_levels * sizeof(double))
-        self.whole = <double *>malloc(3 * n_levels * sizeof(double))
-        self.weighed = <double *>malloc(4 * n_levels * sizeof(double))
         self.tilts = <Tilt *>malloc(most_bins * sizeof(Tilt))
         self.members = <int *>malloc(most_bins * sizeof(int))
-        if not (
-            self.hist and self.touched and self.sums and self.whole and self.weighed
-            and self.tilts and self.members
-        ):
+        if not (self.sums and self.touched and self.tilts and self.members):
             raise MemoryError
+        self.whole = self.sums + 4 * n_levels
+        self.weighed = self.whole + 3 * n_levels
+        self.hist = self.weighed + 4 * n_levels
 
     def __dealloc__(self):
-        free(self.hist)
-        free(self.touched)
         free(self.sums)
-        free(self.whole)
-        free(self.weighed)
+        free(self.touched)
         free(self.tilts)
         free(self.members)
 
@@ -259,24 +253,22 @@ cdef class RuleGrower:
         self.technique, self.up, self.down = technique, up, down
         self.cells = <Cell *>malloc(self.n_rows * sizeof(Cell))
         self.rows = <int *>malloc(self.n_rows * sizeof(int))
-        self.decays = <double *>malloc(n_levels * sizeof(double))
-        self.total = <double *>malloc(6 * n_levels * sizeof(double))
-        self.weighed = <double *>malloc(4 * n_levels * sizeof(double))
+        self.total = <double *>malloc(11 * n_levels * sizeof(double))
         if not (
-            self.lengths and self.cells and self.rows and self.decays and self.total
-            and self.weighed and (self.kept or not self.by_order)
+            self.lengths and self.cells and self.rows and self.total
+            and (self.kept or not self.by_order)
         ):
             raise MemoryError
         self.covered = self.total + 3 * n_levels
+        self.weighed = self.covered + 3 * n_levels
+        self.decays = self.weighed + 4 * n_levels
 
     def __dealloc__(self):
         free(self.kept)
         free(self.lengths)
         free(self.cells)
         free(self.rows)
-        free(self.decays)
         free(self.total)
-        free(self.weighed)
 
     def begin(
         self, const unsigned char[::1] drawn, const int[::1] levels, const double[::1] u,

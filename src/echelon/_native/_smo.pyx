@@ -202,6 +202,7 @@ def bounds(
     """Least up bound and greatest low bound of each threshold; ±1e300 where there is none."""
     cdef Py_ssize_t k, i
     cdef double side, v, top, bottom
+    cdef bint rising, falling
     with nogil:
         for k in range(alpha.shape[0]):
             top = NOTHING
@@ -211,16 +212,12 @@ def bounds(
                     continue
                 side = 1.0 if codes[i] > k else -1.0
                 v = f[i] - side
-                if alpha[k, i] < upper[k, i]:
-                    if side > 0.0:
-                        top = min(top, v)
-                    else:
-                        bottom = max(bottom, v)
-                if alpha[k, i] > 0.0:
-                    if side > 0.0:
-                        bottom = max(bottom, v)
-                    else:
-                        top = min(top, v)
+                rising = alpha[k, i] < upper[k, i]
+                falling = alpha[k, i] > 0.0
+                if rising if side > 0.0 else falling:
+                    top = min(top, v)
+                if falling if side > 0.0 else rising:
+                    bottom = max(bottom, v)
             up[k] = top + shift[k] if top < NOTHING else NOTHING
             low[k] = bottom + shift[k] if bottom > -NOTHING else -NOTHING
 

@@ -26,8 +26,8 @@ _ML_OPSET = 3
 TYPES = {"float64": 11, "float32": 1, "int64": 7, "bool": 9, "text": 8}
 
 
-def _operator(name: str) -> Callable[[Value, Any], Value]:
-    return lambda left, right: left.graph.op(name, left, right)
+def _operator(name: str) -> Callable[..., Value]:
+    return lambda value, *others: value.graph.op(name, value, *others)
 
 
 def _reflected(name: str) -> Callable[[Value, Any], Value]:
@@ -50,14 +50,11 @@ class Value:
     __truediv__, __rtruediv__ = _operator("Div"), _reflected("Div")
     __matmul__ = _operator("MatMul")
     __gt__, __lt__, __le__ = _operator("Greater"), _operator("Less"), _operator("LessOrEqual")
-    __or__ = _operator("Or")
-
-    def __neg__(self) -> Value:
-        return self.graph.op("Neg", self)
-
-    def equals(self, other: Any) -> Value:
-        """Where both are equal."""
-        return self.graph.op("Equal", self, other)
+    __or__, __neg__ = _operator("Or"), _operator("Neg")
+    #: Where two are equal; the lesser, and the greater of two, entry by entry.
+    equals, at_most, at_least = _operator("Equal"), _operator("Min"), _operator("Max")
+    #: Where numbers are NaN; and where a condition holds one of two values, else the other.
+    is_missing, where = _operator("IsNaN"), _operator("Where")
 
     def apply(self, function: str) -> Value:
         """A function of one argument by its ONNX name, such as "Exp"."""
@@ -70,14 +67,6 @@ class Value:
     def cast(self, kind: str) -> Value:
         """The same numbers as another type."""
         return self.graph.op("Cast", self, to=TYPES[kind])
-
-    def is_missing(self) -> Value:
-        """Where numbers are NaN."""
-        return self.graph.op("IsNaN", self)
-
-    def where(self, chosen: Any, other: Any) -> Value:
-        """One value where this condition holds, another elsewhere."""
-        return self.graph.op("Where", self, chosen, other)
 
     def sum(self, axis: int = 1, *, keep: bool = False) -> Value:
         """Sum along an axis."""
@@ -106,14 +95,6 @@ class Value:
     def upright(self, axis: int = 1) -> Value:
         """A new axis: a vector as a column."""
         return self.graph.op("Unsqueeze", self, _axes(axis))
-
-    def at_most(self, other: Any) -> Value:
-        """The lesser of two, entry by entry."""
-        return self.graph.op("Min", self, other)
-
-    def at_least(self, other: Any) -> Value:
-        """The greater of two, entry by entry."""
-        return self.graph.op("Max", self, other)
 
 
 class Graph:

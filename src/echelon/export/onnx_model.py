@@ -10,11 +10,12 @@ import numpy.typing as npt
 from sklearn.compose import ColumnTransformer
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.frames import input_names
 from .._utils.messages import require_choice
 from .._utils.types import EstimatorLike, LabelArray, MatrixLike
 from ..base.wrappers import inner_estimator
 from ..ordinal.columns import is_missing
-from . import tree_models as rule_models  # noqa: F401 - registered
+from . import score_models, transformers, tree_models  # noqa: F401 - registered
 from .columns import (
     MISSING_TEXT,
     RANKERS,
@@ -119,9 +120,7 @@ def to_onnx(
 def _read_inputs(graph: Graph, outer: Any, inputs: str, dtype: str) -> Columns:
     """The inputs of the first step, declared."""
     width = int(outer.n_features_in_)
-    names = getattr(outer, "feature_names_in_", None)
-    names = [f"x{j}" for j in range(width)] if names is None else [str(name) for name in names]
-    kinds = input_kinds(outer, width)
+    names, kinds = input_names(outer), input_kinds(outer, width)
     if TEXT in kinds and inputs == "matrix":
         raise ValueError(
             f"inputs='matrix' needs numbers alone, where column {names[kinds.index(TEXT)]!r} holds "

@@ -104,7 +104,7 @@ def orboost(model: ORBoost, columns: Columns) -> Ordinal:
     """A score that is a sum of weak learners, with thresholds."""
     weights, tables = model.estimator_weights_, model.step_tables()
     if not len(weights):
-        latent = _no_score(columns)
+        latent = _no_score(columns.matrix())
     elif tables is None:
         coefs = np.array([member.coef for member in model.estimators_]).T
         planes = columns.matrix() @ coefs + np.array([m.intercept for m in model.estimators_])
@@ -128,7 +128,7 @@ def rank_boost(model: RankBoost, columns: Columns) -> Value:
     if tables is None:
         raise unsupported("RankBoost with a base ranker of its own (estimator=…)")
     if not tables:
-        return _no_score(columns)
+        return _no_score(columns.matrix())
     return _step_functions(columns, [(t.feature, t.cuts, t.values) for t in tables]).flat()
 
 
@@ -193,7 +193,7 @@ def _member(member: Any, columns: Columns, n_classes: int) -> Ordinal:
     """A member fitted on codes 0 … K−1."""
     if not isinstance(member, ConstantRanker):
         return convert_ordinal(member, columns)
-    margins = _no_score(columns).upright() + _sides(member.rank, n_classes)
+    margins = _no_score(columns.matrix()).upright() + _sides(member.rank, n_classes)
     return Ordinal(decode(margins), margins)
 
 
@@ -207,9 +207,9 @@ def _sum(values: Sequence[Value]) -> Value:
     return reduce(operator.add, values)
 
 
-def _no_score(columns: Columns) -> Value:
+def _no_score(X: Value) -> Value:
     """Zero for every row, whatever the inputs."""
-    return columns.matrix().column(0).is_missing().cast("float64").flat() * 0.0
+    return X.column(0).is_missing().cast("float64").flat() * 0.0
 
 
 _MISSING = -1
@@ -244,7 +244,7 @@ def rule_inputs(model: RankRules, width: int) -> list[str]:
 
 def _score(ensemble: RuleEnsemble, X: Value, width: int) -> Value:
     if not ensemble.bodies:
-        return X.column(0).is_missing().cast("float64").flat() * 0.0
+        return _no_score(X)
     covered = rule_coverage(X.graph, X, width, ensemble.bodies)
     return (covered @ ensemble.responses[:, None]).flat()
 

@@ -20,8 +20,8 @@ matters, so each row takes the one that keeps its digits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from typing import TypeVar
 
 import numpy as np
@@ -92,21 +92,9 @@ class _Rows:
     ratio: Array
     power: Array
 
-    def take(self, index: Index | slice) -> _Rows:
-        return self._each(lambda values: values[index])
-
-    def columns(self) -> _Rows:
-        return self._each(_column)
-
-    def _each(self, change: Callable[[Array], Array]) -> _Rows:
-        return _Rows(
-            self.link,
-            change(self.lower),
-            change(self.upper),
-            change(self.width),
-            change(self.ratio),
-            change(self.power),
-        )
+    def take(self, *index: Index | slice | None) -> _Rows:
+        numbers = (self.lower, self.upper, self.width, self.ratio, self.power)
+        return _Rows(self.link, *(values[index] for values in numbers))
 
     def terms(self, t: Array) -> ShiftTerms:
         """Likelihood terms of each row at its t."""
@@ -138,12 +126,12 @@ class _Integrals:
             unit / rows.ratio,
         )
         self.t = self.panels.nodes
-        self.at = rows.take(self.panels.row).columns()
+        self.at = rows.take(self.panels.row, None)
         self.terms = self.at.terms(self.t)
         self.density = self.panels.weights
 
     def at_nodes(self, values: Array) -> Array:
-        return _column(values[self.panels.row])
+        return values[self.panels.row, None]
 
     def weigh(self, log_density: Array) -> None:
         self.density = self.panels.weights * np.exp(log_density)
@@ -208,7 +196,8 @@ def tilted_terms(
     rows = _rows(link, mean, variance, lower, upper, noise, power)
     where = np.flatnonzero(integrated)
     part = _joined([_tilted_block(*tilted) for tilted in _tilted(rows.take(where))])
-    numerical = _in_latent_units(part, variance[where], noise)
+    curvature = _bounded(part.curvature / noise**2, variance[where])
+    numerical = _in_latent_units(part, noise, curvature=curvature)
     if integrated.all():
         return numerical
     rest = np.flatnonzero(~integrated)
@@ -234,14 +223,7 @@ def expected_terms(
     """
     rows = _rows(link, mean, variance, lower, upper, noise, None)
     part = _joined([_expected_block(rows.take(block)) for block in _blocks(len(mean))])
-    return ExpectedTerms(
-        value=part.value,
-        d_mean=part.d_mean / noise,
-        d_variance=part.d_variance / noise**2,
-        d_lower=part.d_lower / noise,
-        d_upper=part.d_upper / noise,
-        d_log_noise=part.d_log_noise,
-    )
+    return _in_latent_units(part, noise, d_variance=part.d_variance / noise**2)
 
 
 def predictive_probabilities(
@@ -378,15 +360,9 @@ def _scale_slope(terms: ShiftTerms, low: Array, high: Array, width: Array) -> Ar
     return np.where(narrow, together, apart)
 
 
-def _in_latent_units(terms: TiltedTerms, variance: Array, noise: float) -> TiltedTerms:
-    return TiltedTerms(
-        log_z=terms.log_z,
-        d_mean=terms.d_mean / noise,
-        curvature=_bounded(terms.curvature / noise**2, variance),
-        d_lower=terms.d_lower / noise,
-        d_upper=terms.d_upper / noise,
-        d_log_noise=terms.d_log_noise,
-    )
+def _in_latent_units(terms: T, noise: float, **second: Array) -> T:
+    first = {name: getattr(terms, name) / noise for name in ("d_mean", "d_lower", "d_upper")}
+    return replace(terms, **first, **second)
 
 
 def _bounded(curvature: Array, variance: Array) -> Array:
@@ -399,10 +375,6 @@ def _blocks(n_rows: int) -> Iterator[slice]:
     # At least one block, so that no rows give terms without entries.
     for start in range(0, max(n_rows, 1), _ROWS_AT_ONCE):
         yield slice(start, start + _ROWS_AT_ONCE)
-
-
-def _column(values: Array) -> Array:
-    return values[:, None]
 
 
 def _joined(parts: list[T]) -> T:

@@ -139,39 +139,24 @@ def _logistic(z: Array) -> tuple[Array, Array, Array, Array]:
     )
 
 
-@dataclass(frozen=True)
-class _Moments:
-    """A, B, ℓ and the moments of a truncated normal whose interval leans to the left."""
-
-    log_p: Array
-    ratio_low: Array
-    ratio_high: Array
-    mean: Array
-    to_high: Array
-    variance_less_one: Array
-    variance: Array
-    third: Array
-
-
 def _probit_terms(link: Probit, lower: Array, upper: Array, width: Array) -> ShiftTerms:
     with np.errstate(invalid="ignore"):
         flip = lower + upper > 0.0
     low, high = np.where(flip, -upper, lower), np.where(flip, -lower, upper)
     moments = _moments(link, low, high, width)
-    finite = np.where(np.isfinite(width), width, 0.0)
-    ratio_low, ratio_high = moments.ratio_low, moments.ratio_high
-    to_high, to_low = moments.to_high, np.maximum(finite - moments.to_high, 0.0)
+    log_p, ratio_low, ratio_high, mean, to_high, variance_less_one, variance, third = moments
+    to_low = np.maximum(np.where(np.isfinite(width), width, 0.0) - to_high, 0.0)
     d1_high, d1_low = -ratio_high * to_high, -ratio_low * to_low
-    d2_low = -ratio_low * (to_low**2 - moments.variance)
-    d2_high = ratio_high * (to_high**2 - moments.variance)
+    d2_low = -ratio_low * (to_low**2 - variance)
+    d2_high = ratio_high * (to_high**2 - variance)
     # An exponential tail has (u − μ)² = V; there the slope is what the other end leaves of D³ℓ.
-    d2_high = np.where(ratio_low < 0.5 * ratio_high, -moments.third - d2_low, d2_high)
+    d2_high = np.where(ratio_low < 0.5 * ratio_high, -third - d2_low, d2_high)
     sign = np.where(flip, -1.0, 1.0)
     return ShiftTerms(
-        log_p=moments.log_p,
-        d1=-sign * moments.mean,
-        d2=np.minimum(moments.variance_less_one, 0.0),
-        d3=-sign * moments.third,
+        log_p=log_p,
+        d1=-sign * mean,
+        d2=np.minimum(variance_less_one, 0.0),
+        d3=-sign * third,
         d_lower=-np.where(flip, ratio_high, ratio_low),
         d_upper=np.where(flip, ratio_low, ratio_high),
         d1_lower=np.where(flip, d1_high, d1_low),
@@ -181,17 +166,18 @@ def _probit_terms(link: Probit, lower: Array, upper: Array, width: Array) -> Shi
     )
 
 
-def _moments(link: Probit, low: Array, high: Array, width: Array) -> _Moments:
+def _moments(link: Probit, low: Array, high: Array, width: Array) -> Array:
+    """ℓ, B, A, μ, u − μ, V − 1, V and κ₃ of intervals that lean to the left, as rows."""
     centre = high - 0.5 * np.where(np.isfinite(width), width, 0.0)
     integrated = (width * np.maximum(1.0, np.abs(centre)) < 1.0) | (high < -_TAIL)
     if not integrated.any():
-        return _Moments(*_closed_moments(link, low, high))
+        return _closed_moments(link, low, high)
     columns = np.empty((8, *width.shape))
     columns[:, integrated] = _integrated_moments(link, high[integrated], width[integrated])
     closed = ~integrated
     if closed.any():
         columns[:, closed] = _closed_moments(link, low[closed], high[closed])
-    return _Moments(*columns)
+    return columns
 
 
 def _closed_moments(link: Probit, low: Array, high: Array) -> Array:

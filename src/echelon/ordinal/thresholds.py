@@ -21,7 +21,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import logsumexp
 
-from .._utils.types import Codes, Index, Mask, Matrix, Vector
+from .._utils.types import Codes, Index, Matrix, Vector
 
 
 def margins(scores: Vector, thresholds: Vector) -> Matrix:
@@ -102,7 +102,9 @@ def fit_exponential(
     >>> fit_exponential(np.array([-1.0, 1.0]), np.array([0, 1]), 2)
     array([0.])
     """
-    lower, log_weights = _sides_and_log_weights(scores, codes, n_classes, weights)
+    lower = codes[:, None] <= np.arange(n_classes - 1)
+    with np.errstate(divide="ignore"):
+        log_weights = np.zeros(lower.shape) if weights is None else np.log(weights)
     below = logsumexp(np.where(lower, log_weights + scores[:, None], -np.inf), axis=0)
     above = logsumexp(np.where(lower, -np.inf, log_weights - scores[:, None]), axis=0)
 
@@ -169,7 +171,7 @@ def fit_cost(scores: Vector, costs: Matrix) -> Vector:
         fresh = np.concatenate([[True], gain[1:] < lowest[:-1]])
         start[r] = np.maximum.accumulate(np.where(fresh, np.arange(len(gain)), 0))
         best = lowest + running[:, r]
-    return _cuts_to_thresholds(_trace_back(start), values)
+    return np.concatenate([[-np.inf], midpoints(values), [np.inf]])[_trace_back(start)]
 
 
 def _trace_back(start: Index) -> Index:
@@ -181,20 +183,6 @@ def _trace_back(start: Index) -> Index:
         end = start[r, end]
         cuts[r - 1] = end
     return cuts
-
-
-def _cuts_to_thresholds(cuts: Index, values: Vector) -> Vector:
-    return np.concatenate([[-np.inf], midpoints(values), [np.inf]])[cuts]
-
-
-def _sides_and_log_weights(
-    scores: Vector, codes: Codes, n_classes: int, weights: Matrix | None
-) -> tuple[Mask, Matrix]:
-    lower = codes[:, None] <= np.arange(n_classes - 1)
-    if weights is None:
-        return lower, np.zeros(lower.shape)
-    with np.errstate(divide="ignore"):
-        return lower, np.log(weights)
 
 
 def _hinge_minimiser(up_at: Vector, up: Vector, down_at: Vector, down: Vector) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,36 +11,33 @@ from .._utils.types import Codes, Vector
 from .queries import checked_weights, query_codes
 
 
-class JudgementColumns(NamedTuple):
-    """Names of the columns of a table of judgements; without a label left has always won."""
-
-    left: str
-    right: str
-    label: str | None
-
-
 def judged_pairs(
-    frame: Any, items: Any, columns: JudgementColumns, weights: Any, zero: str | None
+    frame: Any,
+    items: Any,
+    left: str,
+    right: str,
+    label: str | None,
+    weights: Any,
+    zero: str | None,
 ) -> tuple[npt.NDArray[np.intp], int, Vector]:
     """Rows of winner and loser of each judgement, the number of items, and the weights.
 
     A tie has the weight 0. The arguments are those of ``PairSet.from_frame``.
     """
     place = _places(items)
-    left = _item_rows(frame, columns.left, place)
-    right = _item_rows(frame, columns.right, place)
-    if columns.label is None:
-        sign = np.ones(len(left), dtype=np.intp)
+    ours, theirs = (_item_rows(frame, name, place) for name in (left, right))
+    if label is None:
+        sign = np.ones(len(ours), dtype=np.intp)
     else:
-        sign = _preference_signs(np.asarray(_frame_column(frame, columns.label)), zero)
-    if not len(left) == len(right) == len(sign):
+        sign = _preference_signs(np.asarray(_frame_column(frame, label)), zero)
+    if not len(ours) == len(theirs) == len(sign):
         raise ValueError(
             "Columns of frame must have equal lengths; found "
-            f"{len(left)}, {len(right)} and {len(sign)}."
+            f"{len(ours)}, {len(theirs)} and {len(sign)}."
         )
     w = _frame_column(frame, weights) if isinstance(weights, str) else weights
     pair_weights = checked_weights(w, len(sign), "weights") * (sign != 0)
-    winners, losers = np.where(sign > 0, left, right), np.where(sign > 0, right, left)
+    winners, losers = np.where(sign > 0, ours, theirs), np.where(sign > 0, theirs, ours)
     return np.stack([winners, losers], axis=1), len(place), pair_weights
 
 

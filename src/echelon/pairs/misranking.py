@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._native._pair_counts import count_sorted_pairs
-from .._native._pair_windows import group_by_query, ranked_weights
+from .._native._pair_windows import group_by_query
 from .._utils.types import Codes, Vector
 from .pair_set import LevelPairs, ListedPairs, PairSet
 
@@ -171,17 +171,25 @@ def misranked_by_query(pairs: LevelPairs, scores: Vector) -> Vector:
     Returns an array of shape (Q, 3).
     """
     order = ScoreSorter(pairs).sort(scores)
-    totals = np.empty((pairs.n_queries, 3))
-    ranked_weights(
-        order.bounds,
-        order.n_levels,
-        order.levels,
-        order.scores,
-        order.weights,
-        np.empty((3, order.most_levels + 1)),
-        totals,
-    )
-    return totals
+    levels, weights = order.levels, order.weights
+    new = np.r_[True, order.scores[1:] != order.scores[:-1], True]
+    new[order.bounds] = True
+    tied = np.flatnonzero(~(new[:-1] & new[1:]))
+    if len(tied):
+        # Equal scores by level, which a sort of all rows would do at a higher price.
+        run = np.cumsum(new)[tied]
+        by_level = tied[np.argsort(run * order.most_levels + levels[tied])]
+        levels[tied], weights[tied] = levels[by_level], weights[by_level]
+    counts = _counts(order.bounds, order.n_levels, order.scores, levels, weights)
+    return counts[:, [0, 2, 1]]
+
+
+def _counts(bounds: Codes, n_levels: Levels, a: Vector, b: Levels, weights: Vector) -> Vector:
+    """The sums of `PairCounts` for each query of rows sorted by query, a and b."""
+    leaves = 1 << (int(n_levels.max()) - 1).bit_length()
+    counts = np.empty((len(n_levels), 5))
+    count_sorted_pairs(bounds, n_levels, a, b, weights, np.empty(2 * leaves), counts)
+    return counts
 
 
 def _listed_totals(pairs: ListedPairs, scores: Vector) -> Vector:
@@ -271,10 +279,9 @@ def count_pairs(a: npt.ArrayLike, b: npt.ArrayLike, weights: Vector | None = Non
         cells = cells.astype(np.uint16)
     order = np.argsort(cells, kind="stable")
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)[order]
-    leaves = 1 << max(n_distinct - 1, 0).bit_length()
-    counts = np.zeros(5)
-    count_sorted_pairs(ranks_a[order], ranks_b[order], w, np.zeros(2 * leaves), counts)
-    return PairCounts(*counts.tolist())
+    levels = np.array([max(n_distinct, 1)], dtype=np.int32)
+    columns = ranks_a[order].astype(np.float64), ranks_b[order].astype(np.int32)
+    return PairCounts(*_counts(np.array([0, n]), levels, *columns, w)[0].tolist())
 
 
 def _dense_ranks(values: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], int]:

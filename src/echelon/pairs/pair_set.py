@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.types import Codes, FrameLike, KeysLike, Vector, VectorLike
-from .judgements import JudgementColumns, judged_pairs
+from .judgements import judged_pairs
 from .queries import by_id, checked_weights, query_codes
 
 # A query with more levels than this is summed on its own.
@@ -259,9 +259,7 @@ class PairSet:
         >>> PairSet.from_frame(games, ["x", "y", "z"], left="winner", right="loser", label=None)
         PairSet(3 rows, 2 pairs, listed)
         """
-        columns = JudgementColumns(left, right, label)
-        pairs, n_items, pair_weights = judged_pairs(frame, items, columns, weights, zero)
-        return cls.from_pairs(pairs, n_items, pair_weights)
+        return cls.from_pairs(*judged_pairs(frame, items, left, right, label, weights, zero))
 
     def __repr__(self) -> str:
         return f"PairSet({self.n_items:,} rows, {self.n_pairs:,} pairs, {self.kind})"

@@ -204,7 +204,7 @@ class TrainedModel:
             "task": self.task,
             "name": self.name,
             "target": self.target,
-            "classes": [_label(label) for label in self.classes],
+            "classes": [plain(label) for label in self.classes],
             "label_type": label_type(self.classes),
             "schema": self.schema.to_dict(),
             "versions": self.versions,
@@ -325,7 +325,7 @@ def _warn_of_versions(path: Path, then: dict[str, str]) -> None:
 
 def label_type(classes: Iterable[Any]) -> str:
     """What the labels are: text, integer, number or boolean."""
-    found = {type(_label(label)) for label in classes}
+    found = {type(plain(label)) for label in classes}
     for name, kind in _LABEL_TYPES.items():
         if found <= {kind}:
             return name
@@ -337,5 +337,6 @@ def label_type(classes: Iterable[Any]) -> str:
     )
 
 
-def _label(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
+def plain(value: Any) -> Any:
+    """A scalar of NumPy as Python's own, and anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value

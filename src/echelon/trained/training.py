@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +25,7 @@ from ..model_selection.tuning import tune
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, RankingTable, labelled_table
 from .figures import cross_validated, measure
-from .model import TrainedModel
+from .model import TrainedModel, plain
 from .ranking import train_ranker
 
 _FOLDS = 5
@@ -162,14 +163,23 @@ def _train_labels(
     _require_labels(model)
     name, pipeline = _tuned(model, table, cost, n_jobs, random_state)
     notes = list(table.notes)
-    inside = pipeline
-    if _needs_calibration(pipeline, X, y, classes, cost, random_state):
-        inside = _calibrated(pipeline, classes, cost, random_state)
+    inside: Any = pipeline
+    # Labels stay those of the model, which are what a leaderboard has measured.
+    calibrated = OrdinalCalibrator(
+        pipeline,
+        cv=_SCORE_FOLDS,
+        decision="inner",
+        cost="absolute" if cost is None else cost,
+        classes=classes,
+        random_state=random_state,
+    )
+    if _needs_calibration(pipeline, calibrated, table, random_state):
+        inside = calibrated
         notes.append("The probabilities are those of OrdinalCalibrator.")
     blank = TrainedModel(
         estimator=None,
         schema=table.schema,
-        classes=[_plain(label) for label in classes],
+        classes=[plain(label) for label in classes],
         target=table.target,
         name=name,
         extra={
@@ -180,44 +190,34 @@ def _train_labels(
             "random_state": random_state,
         },
     )
-    recipe = Recipe(blank, inside, confidence, random_state)
+    fit = partial(_fit, blank, inside)
     if evaluate:
         folds = stratified_folds(read_scale(y, classes)[1], _FOLDS, random_state)
         blank.metrics, measured = cross_validated(
-            partial(recipe.fit_and_measure, X, y, cost), folds, patience=_PATIENCE, n_jobs=n_jobs
+            partial(_fit_and_measure, fit, X, y, cost), folds, patience=_PATIENCE, n_jobs=n_jobs
         )
         if measured < _FOLDS:
             notes.append(f"The figures are means over {measured} of {_FOLDS} folds.")
-    return replace(recipe.fit(X, y), notes=tuple(notes))
+    return replace(fit(X, y), notes=tuple(notes))
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How a tuned model is fitted, in folds and at last to all rows."""
+def _fit(blank: TrainedModel, estimator: Any, X: Any, y: Any) -> TrainedModel:
+    """The model of all these rows, and its intervals."""
+    intervals = ConformalOrdinal(
+        clone(estimator),
+        blank.extra["confidence"],
+        classes=blank.classes,
+        random_state=blank.extra["random_state"],
+    )
+    return replace(blank, estimator=clone(estimator).fit(X, y), intervals=intervals.fit(X, y))
 
-    blank: TrainedModel
-    estimator: Any
-    confidence: float
-    random_state: int
 
-    def fit(self, X: Any, y: Any) -> TrainedModel:
-        """The model of all these rows, and its intervals."""
-        intervals = ConformalOrdinal(
-            clone(self.estimator),
-            self.confidence,
-            classes=self.blank.classes,
-            random_state=self.random_state,
-        )
-        return replace(
-            self.blank,
-            estimator=clone(self.estimator).fit(X, y),
-            intervals=intervals.fit(X, y),
-        )
-
-    def fit_and_measure(self, X: Any, y: Any, cost: Any, train: Any, test: Any) -> dict[str, float]:
-        """Figures on the test rows of a model of the training rows."""
-        fitted = self.fit(_safe_indexing(X, train), _safe_indexing(y, train))
-        return measure(fitted, _safe_indexing(X, test), _safe_indexing(y, test), cost)
+def _fit_and_measure(
+    fit: Callable[[Any, Any], TrainedModel], X: Any, y: Any, cost: Any, train: Any, test: Any
+) -> dict[str, float]:
+    """Figures on the test rows of a model of the training rows."""
+    fitted = fit(_safe_indexing(X, train), _safe_indexing(y, train))
+    return measure(fitted, _safe_indexing(X, test), _safe_indexing(y, test), cost)
 
 
 def _tuned(
@@ -255,20 +255,8 @@ def _require_labels(model: Any) -> None:
         )
 
 
-def _calibrated(pipeline: Any, classes: list[Any], cost: Any, random_state: int) -> Any:
-    # Labels stay those of the model, which are what a leaderboard has measured.
-    return OrdinalCalibrator(
-        pipeline,
-        cv=_SCORE_FOLDS,
-        decision="inner",
-        cost="absolute" if cost is None else cost,
-        classes=classes,
-        random_state=random_state,
-    )
-
-
 def _needs_calibration(
-    pipeline: Any, X: Any, y: Any, classes: list[Any], cost: Any, random_state: int
+    pipeline: Any, calibrated: OrdinalCalibrator, table: LabelledTable, random_state: int
 ) -> bool:
     """Whether the model has no probabilities, or clearly worse ones than calibration gives.
 
@@ -276,18 +264,19 @@ def _needs_calibration(
     """
     if not (hasattr(pipeline, "predict_proba") and knows_order(pipeline)):
         return True
-    codes = read_scale(y, classes)[1]
+    X, y = table.X, table.y
+    codes = read_scale(y, list(table.classes))[1]
     rows = np.random.default_rng(random_state).permutation(len(codes))[:_WEIGHING_ROWS]
     inside, outside = (rows[part] for part in stratified_folds(codes[rows], 3, random_state)[0])
     X_inside, y_inside = _safe_indexing(X, inside), _safe_indexing(y, inside)
-    own, calibrated = (
+    own, other = (
         row_ranked_probability_scores(
             codes[outside],
             clone(model).fit(X_inside, y_inside).predict_proba(_safe_indexing(X, outside)),
         )
-        for model in (pipeline, _calibrated(pipeline, classes, cost, random_state))
+        for model in (pipeline, calibrated)
     )
-    gain = own - calibrated
+    gain = own - other
     return float(gain.mean()) > 2.0 * float(gain.std()) / np.sqrt(len(gain))
 
 
@@ -295,8 +284,4 @@ def _settings(model: Any, pipeline: Pipeline) -> dict[str, Any]:
     """Values of the searched parameters, as JSON can hold them."""
     searched = model.settings if isinstance(model, Candidate) else {}
     found = pipeline.steps[-1][1].get_params()
-    return {name: _plain(found[name]) for name in searched}
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    return {name: plain(found[name]) for name in searched}
