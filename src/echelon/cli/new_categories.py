@@ -41,7 +41,7 @@ class NewCategories:
             self._count(name, known, frame[name].value_counts())
 
     def _count(self, name: str, known: set[str], counts: Any) -> None:
-        from echelon.tables.cells import MISSING_MARKS
+        from echelon.tables.faults import MISSING_MARKS
         from echelon.tables.schema import level_text
 
         for value, count in counts.items():

@@ -11,13 +11,12 @@ import numpy as np
 
 from .._utils.types import Matrix, Vector
 from .faults import Argument, TableError, no_such_column, opening
-from .formats import checked_format, named_format
+from .formats import LABEL, QUERY, is_svmlight
 from .labelled import labelled_rows, model_inputs
 from .labels import absent_levels, encode_target, ordered_labels
 from .lookalikes import notes_on_texts
 from .reading import read_table
 from .schema import Schema
-from .svmlight import LABEL, QUERY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,11 +112,6 @@ class RankingTable:
             f"There is no pair to learn from in {self.source}: {among} with different labels "
             f"{self.target!r}."
         )
-
-
-def is_svmlight(source: str | Path, format: str | None = None) -> bool:
-    """Whether a table is one of svmlight, which has names for labels and queries of its own."""
-    return (checked_format(format) or named_format(Path(source))) == "svmlight"
 
 
 def read_ranking_table(

@@ -7,20 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._utils.packages import require_extra
-from .arrow_files import ArrowReader
-from .delimited import DelimitedReader
+from .blocks import TwoPassReader
 from .faults import TableError, no_such_column
 from .formats import checked_delimiter
-from .json_lines import JsonLinesReader
 from .sources import Source
-from .svmlight import SvmlightReader
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .arrow_files import ArrowReader
+    from .delimited import DelimitedReader
     from .schema import Schema
 
-Reader = ArrowReader | DelimitedReader | JsonLinesReader | SvmlightReader
+    Reader = ArrowReader | DelimitedReader | TwoPassReader
 
 
 def read_table(
@@ -110,7 +109,7 @@ def read_chunks(
         reader = open_reader(opened, format, delimiter)
         if schema is None:
             kinds = reader.kinds(target)
-        elif isinstance(reader, JsonLinesReader | SvmlightReader):
+        elif isinstance(reader, TwoPassReader):
             kinds = _with_stated(reader, reader.kinds(target), schema)
         else:
             kinds = _stated(schema)
@@ -140,6 +139,11 @@ def _refuse_absent(keep: Collection[str], frame: pd.DataFrame, reader: Reader, w
 def open_reader(source: Source, format: str | None, delimiter: str | None) -> Reader:
     """The reader of a source's format."""
     require_extra("Tables need", "cli", "pandas", "pyarrow")
+    from .arrow_files import ArrowReader
+    from .delimited import DelimitedReader
+    from .json_lines import JsonLinesReader
+    from .svmlight import SvmlightReader
+
     format = source.format(format)
     if format in ("csv", "tsv"):
         return DelimitedReader(source, checked_delimiter(delimiter, format))
@@ -153,8 +157,7 @@ def open_reader(source: Source, format: str | None, delimiter: str | None) -> Re
 def _with_stated(reader: Reader, kinds: Mapping[str, str], schema: Schema) -> dict[str, str]:
     """Kinds that a schema states in place of those that a file shows."""
     stated = _stated(schema)
-    if isinstance(reader, SvmlightReader):
-        # A feature that no row names is zero in all of them.
+    if isinstance(reader, TwoPassReader) and reader.absent_is_zero:
         return {**kinds, **stated}
     return {name: stated.get(name, kind) for name, kind in kinds.items()}
 

@@ -7,6 +7,9 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from .._utils.types import Vector
 from .faults import TableError
@@ -31,8 +34,6 @@ def delimited_rows(batch: Any, delimiter: str, shares: Collection[str] = ()) -> 
 
 def delimited_header(names: list[str], delimiter: str) -> bytes:
     """The first line of delimited text."""
-    import pyarrow as pa
-
     cells = _quoted(pa.array(names), delimiter)
     return (delimiter.join(cells.to_pylist()) + "\n").encode()
 
@@ -49,9 +50,6 @@ def json_rows(batch: Any, shares: Collection[str] = ()) -> memoryview:
 
 def _joined(parts: list[Any], missing: str) -> memoryview:
     """The bytes of rows, from columns of cells and what stands between them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     rows = pc.binary_join_element_wise(
         *parts, "", null_handling="replace", null_replacement=missing
     )
@@ -63,8 +61,6 @@ def _joined(parts: list[Any], missing: str) -> memoryview:
 
 def _short_cells(column: Any) -> Any:
     """Numbers from 0 to 1 with six significant digits; None for a column of anything else."""
-    import pyarrow as pa
-
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype != np.float64 or not ((values >= 0.0) & (values <= 1.0)).all():
         return None
@@ -82,8 +78,6 @@ def _rounded(values: Vector) -> Vector:
 
 
 def _cells(column: Any, delimiter: str) -> Any:
-    import pyarrow.types as pt
-
     if pt.is_dictionary(column.type):
         return _cells(column.dictionary, delimiter).take(column.indices)
     return _quoted(column, delimiter) if pt.is_string(column.type) else _texts(column)
@@ -91,9 +85,6 @@ def _cells(column: Any, delimiter: str) -> Any:
 
 def _texts(column: Any) -> Any:
     """Values as texts; moments that are all midnight are days."""
-    import pyarrow as pa
-    import pyarrow.types as pt
-
     if pt.is_timestamp(column.type):
         days = column.cast(pa.date32(), safe=False)
         if days.cast(column.type).equals(column):
@@ -102,8 +93,6 @@ def _texts(column: Any) -> Any:
 
 
 def _quoted(column: Any, delimiter: str) -> Any:
-    import pyarrow.compute as pc
-
     needs = pc.match_substring_regex(column, f'["\r\n{delimiter}]')
     if not pc.any(needs, min_count=0).as_py():
         return column
@@ -113,9 +102,6 @@ def _quoted(column: Any, delimiter: str) -> Any:
 
 
 def _json_values(name: str, column: Any) -> Any:
-    import pyarrow.compute as pc
-    import pyarrow.types as pt
-
     if pt.is_floating(column.type) and pc.any(pc.is_inf(column), min_count=0).as_py():
         raise TableError(f"Column {name!r} has an infinite number, which JSON cannot hold.")
     plain = pt.is_floating(column.type) or pt.is_integer(column.type) or pt.is_boolean(column.type)
@@ -124,8 +110,6 @@ def _json_values(name: str, column: Any) -> Any:
 
 def _json_texts(column: Any) -> Any:
     """Texts as JSON writes them; each distinct one is written once."""
-    import pyarrow as pa
-
     encoded = column.dictionary_encode()
     written = [json.dumps(text, ensure_ascii=False) for text in encoded.dictionary.to_pylist()]
     return pa.array(written, pa.string()).take(encoded.indices)

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import cells
-from .faults import TableError, columns_phrase, inside, listed, nearest, opening
-from .kinds import column_of_text, wrong_cell
+from .faults import (
+    MISSING_MARKS,
+    TableError,
+    columns_phrase,
+    inside,
+    listed,
+    nearest,
+    opening,
+    wrong_cell,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,14 +253,15 @@ def _floats(series: Any) -> np.ndarray:
 
 def _parsed(series: Any, column: Column, where: str) -> np.ndarray:
     """Texts as numbers of the column's kind."""
+    import pandas as pd
     import pyarrow as pa
+
+    from .kinds import column_of_text
 
     texts = _texts(series, marks=False)
     array = pa.array([None if value is np.nan else value for value in texts], pa.string())
     found = column_of_text(array, column.kind, where, column.name, _row(series, 0))
     if column.kind == "date":
-        import pandas as pd
-
         return _days(pd.Series(found.to_numpy(zero_copy_only=False)))
     return np.asarray(found.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
@@ -265,8 +273,7 @@ def _texts(series: Any, marks: bool = True) -> Any:
     levels = series.astype("category") if series.dtype != "category" else series
     texts: list[Any] = [level_text(label) for label in levels.cat.categories]
     if marks:
-        missing = set(cells.MISSING_MARKS)
-        texts = [np.nan if text.strip() in missing else text for text in texts]
+        texts = [np.nan if text.strip() in MISSING_MARKS else text for text in texts]
     table = np.array([*texts, np.nan], dtype=object)
     return pd.Series(table[levels.cat.codes.to_numpy()], index=series.index, dtype=object)
 
