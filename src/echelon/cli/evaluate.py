@@ -10,10 +10,10 @@ import typer
 
 from .evaluate_ranking import evaluate_ranking
 from .failures import UsageError, guarded
-from .new_categories import NewCategories
-from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Seed
-from .table_view import show_notes
-from .values import read_cost, refuse_model_as_table, require_place
+from .oddities import Oddities
+from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed
+from .values import read_cost, refuse_model_as_table, require_confidence, require_places
+from .views import show_notes, write_file, write_report
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel
@@ -27,9 +27,7 @@ def evaluate(
         typer.Option(help="Label column.", show_default="that of the table it was fitted to"),
     ] = None,
     cost: Cost = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write a report to this HTML file.", metavar="FILE.html")
-    ] = None,
+    report: Report = None,
     out: Annotated[Path | None, typer.Option(help="Write the figures to this JSON file.")] = None,
     confidence: Annotated[
         float, typer.Option(help="Confidence of the intervals of the figures.")
@@ -44,11 +42,8 @@ def evaluate(
     Every figure has an interval from draws with replacement, of rows or, for a ranking, of queries.
     """
     with guarded():
-        if not 0.0 < confidence < 1.0:
-            raise UsageError(f"--confidence must lie between 0 and 1; found {confidence:g}.")
-        for option, path in (("--report", report), ("--out", out)):
-            if path is not None:
-                require_place(option, path, data, model, cost)
+        require_confidence(confidence)
+        require_places((data, model, cost), report=report, out=out)
         refuse_model_as_table(data, "evaluate MODEL DATA")
         from echelon.inspection import evaluate_model
         from echelon.tables import read_table
@@ -56,11 +51,13 @@ def evaluate(
 
         trained = load_model(model)
         if trained.task == "ranking":
-            _refuse_for_rankings(report=report, cost=cost)
+            for option, value in (("report", report), ("cost", cost)):
+                if value is not None:
+                    raise UsageError(f"--{option} is for models of labels; this one ranks rows.")
             reading = {"format": format, "delimiter": delimiter, "drop_unlabelled": drop_unlabelled}
             figures = evaluate_ranking(trained, data, target, confidence, seed, **reading)
             if out is not None:
-                _write_json(out, figures)
+                write_file(out, _json(figures))
             return
         matrix = read_cost(cost, trained.classes)
         name = trained.target if target is None else target
@@ -75,15 +72,10 @@ def evaluate(
         typer.echo(str(result))
         show_notes(*_notes(trained, frame, y, data))
         if out is not None:
-            _write_json(out, result.to_dict())
+            write_file(out, _json(result.to_dict()))
         if report is not None:
-            _write_report(report, trained, X, y, matrix)
-
-
-def _refuse_for_rankings(**options: Path | None) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise UsageError(f"--{name} is for models of labels, and this one ranks rows.")
+            # The rows are new to the model, so it is judged as it is.
+            write_report(report, trained, X, y, cost=matrix, cv="prefit", target=trained.target)
 
 
 def require_ordinal(trained: TrainedModel, command: str) -> TrainedModel:
@@ -127,14 +119,9 @@ def split_labels(
 
 def _notes(trained: TrainedModel, frame: Any, y: Any, data: str) -> list[str]:
     """What the figures do not show by themselves."""
-    notes = [
-        f"No row of {data} has a value in column {name!r}."
-        for name in trained.schema.names
-        if frame[name].isna().all()
-    ]
-    new = NewCategories(trained.schema)
-    new.look_at(frame)
-    notes += new.notes()
+    oddities = Oddities(trained.schema)
+    list(oddities.watch([frame]))
+    notes = oddities.notes(data)
     labels = {str(label) for label in y}
     if len(labels) == 1:
         notes.append(
@@ -144,27 +131,5 @@ def _notes(trained: TrainedModel, frame: Any, y: Any, data: str) -> list[str]:
     return notes
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    from echelon._utils.files import write_whole
-
-    write_whole(path, json.dumps(content, indent=2, ensure_ascii=False).encode("utf-8"))
-    typer.echo(f"Written: {path}")
-
-
-def _write_report(path: Path, trained: TrainedModel, X: Any, y: Any, cost: Any) -> None:
-    from echelon.reporting import report
-
-    from .steps import step_line
-
-    with step_line() as step:
-        report(
-            trained,
-            X,
-            y,
-            cost="absolute" if cost is None else cost,
-            cv="prefit",  # the rows are new to the model, so it is judged as it is
-            target=trained.target,
-            path=path,
-            on_section=lambda key: step(f"Report: {key}"),
-        )
-    typer.echo(f"Written: {path}")
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .table_view import show_notes
+from .views import show_notes
 
 if TYPE_CHECKING:
     import numpy as np

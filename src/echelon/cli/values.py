@@ -6,7 +6,7 @@ import csv
 import errno
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +58,14 @@ def read_cost(path: Path | None, classes: Sequence[Any]) -> Any:
         return check_cost_matrix(cost, len(classes))
 
 
-def require_place(option: str, path: str | Path, *sources: str | Path | None) -> None:
-    """Refuse a file that cannot be written or that is being read: before the work, not after it."""
-    if str(path) == "-":
-        return
-    path = Path(path)
+def require_places(sources: Iterable[str | Path | None], **options: str | Path | None) -> None:
+    """Refuse files that cannot be written or that are being read: before the work, not after it."""
+    for name, place in options.items():
+        if place is not None and str(place) != "-":
+            _require_place(f"--{name}", Path(place), sources)
+
+
+def _require_place(option: str, path: Path, sources: Iterable[str | Path | None]) -> None:
     if path.is_dir():
         raise UsageError(f"{option} {path} is a folder; name a file.")
     folder = path.absolute().parent
@@ -73,6 +76,12 @@ def require_place(option: str, path: str | Path, *sources: str | Path | None) ->
     for source in sources:
         if source is not None and path.is_file() and _same_file(path, source):
             raise UsageError(f"{option} {path} would replace what is read; name another file.")
+
+
+def require_confidence(confidence: float) -> None:
+    """Refuse a confidence that is no share."""
+    if not 0.0 < confidence < 1.0:
+        raise UsageError(f"--confidence must lie between 0 and 1; found {confidence:g}.")
 
 
 def refuse_model_as_table(data: str | Path | None, usage: str) -> None:

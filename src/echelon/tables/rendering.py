@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +14,30 @@ import pyarrow.types as pt
 from .._utils.types import Vector
 from .faults import TableError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _DIGITS = 6
 # Powers of ten up to this one are doubles, so that one rounded division gives the shortest text.
 _MOST_POWER = 22
+
+
+def arrow_table(frame: pd.DataFrame) -> pa.Table:
+    """A data frame as a table with columns of types that all formats hold."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    names = [str(name) for name in table.column_names]
+    return pa.table([_written(column) for column in table.columns], names=names)
+
+
+def _written(column: Any) -> Any:
+    type = column.type
+    if pt.is_dictionary(type):
+        texts = pt.is_large_string(type.value_type)
+        values = pa.string() if texts else type.value_type
+        return column.cast(
+            pa.dictionary(pa.int32(), values, ordered=True) if type.ordered else values
+        )
+    return column.cast(pa.string()) if pt.is_null(type) or pt.is_large_string(type) else column
 
 
 def delimited_rows(batch: Any, delimiter: str, shares: Collection[str] = ()) -> memoryview:

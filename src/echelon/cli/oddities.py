@@ -1,4 +1,4 @@
-"""Categories of new tables that a model has not seen, which are easily overlooked."""
+"""What is easily overlooked in new tables: columns without a value, and categories never seen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 _MOST_CATEGORIES = 100
 
 
-class NewCategories:
-    """Texts of columns that the model has not seen there.
+class Oddities:
+    """Columns of a model's inputs that have had no value so far, and texts that it has not seen.
 
     Parameters
     ----------
@@ -26,33 +26,29 @@ class NewCategories:
             for column in schema.columns
             if column.kind == "category" and len(column.levels or ()) <= _MOST_CATEGORIES
         }
+        self._empty = dict.fromkeys(schema.names)
         self._new: dict[str, str] = {}
         self._rows: dict[str, int] = dict.fromkeys(self._known, 0)
 
     def watch(self, pieces: Iterable[Any]) -> Iterator[Any]:
-        """The pieces as they are."""
-        for frame in pieces:
-            self.look_at(frame)
-            yield frame
-
-    def look_at(self, frame: Any) -> None:
-        """Count the new texts of a table or a piece of it."""
-        for name, known in self._known.items():
-            self._count(name, known, frame[name].value_counts())
-
-    def _count(self, name: str, known: set[str], counts: Any) -> None:
+        """The pieces of a table as they are."""
         from echelon.tables.faults import MISSING_MARKS
         from echelon.tables.schema import level_text
 
-        for value, count in counts.items():
-            text = level_text(value)
-            if count and text not in known and text.strip() not in MISSING_MARKS:
-                self._new.setdefault(name, text)
-                self._rows[name] += count
+        for frame in pieces:
+            for name in [name for name in self._empty if frame[name].notna().any()]:
+                del self._empty[name]
+            for name, known in self._known.items():
+                for value, count in frame[name].value_counts().items():
+                    text = level_text(value)
+                    if count and text not in known and text.strip() not in MISSING_MARKS:
+                        self._new.setdefault(name, text)
+                        self._rows[name] += count
+            yield frame
 
-    def notes(self) -> list[str]:
-        """A sentence for each column with new texts."""
-        return [
+    def notes(self, data: str) -> list[str]:
+        """A sentence for each column without a value, then for each with new texts."""
+        return [f"No row of {data} has a value in column {name!r}." for name in self._empty] + [
             f"Column {name!r} has categories that the model has not seen, such as {text!r}, in "
             f"{self._rows[name]:,} {'row' if self._rows[name] == 1 else 'rows'}."
             for name, text in self._new.items()
