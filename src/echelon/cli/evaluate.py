@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .evaluate_ranking import evaluate_ranking
 from .failures import UsageError, guarded
 from .oddities import Oddities
 from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed
@@ -16,7 +15,14 @@ from .values import read_cost, refuse_model_as_table, require_confidence, requir
 from .views import show_notes, write_file, write_report
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from echelon.metrics.measures import Measure
+    from echelon.tables import RankingTable
     from echelon.trained import TrainedModel
+
+# Of queries, for the intervals of a ranking's figures.
+_DRAWS = 400
 
 
 def evaluate(
@@ -55,7 +61,7 @@ def evaluate(
                 if value is not None:
                     raise UsageError(f"--{option} is for models of labels; this one ranks rows.")
             reading = {"format": format, "delimiter": delimiter, "drop_unlabelled": drop_unlabelled}
-            figures = evaluate_ranking(trained, data, target, confidence, seed, **reading)
+            figures = _evaluate_ranking(trained, data, target, confidence, seed, **reading)
             if out is not None:
                 write_file(out, _json(figures))
             return
@@ -96,6 +102,7 @@ def split_labels(
 
     from echelon.ordinal.labels import OrdinalScale
     from echelon.tables import encode_target
+    from echelon.tables.labelled import labelled_rows
 
     name = trained.target if target is None else target
     if name not in frame.columns:
@@ -103,15 +110,9 @@ def split_labels(
             f"The table has no label column {name!r}; name it with --target, one of "
             f"{', '.join(map(str, frame.columns))}."
         )
-    missing = frame[name].isna()
-    if missing.any() and not drop_unlabelled:
-        raise UsageError(
-            f"The label {name!r} is missing in {int(missing.sum())} of {len(frame)} rows; "
-            "--drop-unlabelled leaves them out."
-        )
-    if missing.all():
-        raise UsageError(f"No row has a label in column {name!r}.")
-    frame = frame[~missing]
+    labelled_rows(frame, name, drop_unlabelled, "the table")
+    # Rows keep their numbers for errors.
+    frame = frame[frame[name].notna()]
     codes = encode_target(frame[name], trained.classes, name)
     y = OrdinalScale(np.asarray(trained.classes)).decode(codes)
     return trained.inputs(frame.drop(columns=name)), y
@@ -133,3 +134,67 @@ def _notes(trained: TrainedModel, frame: Any, y: Any, data: str) -> list[str]:
 
 def _json(content: dict[str, Any]) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def _evaluate_ranking(
+    trained: TrainedModel,
+    data: str,
+    target: str | None,
+    confidence: float,
+    seed: int,
+    **reading: Any,
+) -> dict[str, Any]:
+    """Measure a ranker on a table, print the figures, and give them by name."""
+    from echelon.metrics.measures import known_measures
+    from echelon.trained.ranking import read_judged_rows
+
+    table = read_judged_rows(trained, data, target, **reading)
+    # Gains of negative labels are not defined.
+    with_gains = table.y is not None and table.y.min() >= 0.0
+    scores = trained.estimator.predict(table.X)
+    found = {}
+    for measure in known_measures(["pairwise_accuracy", *(["ndcg@10"] if with_gains else [])]):
+        value = measure.function(table.y, scores, qid=table.queries, **measure.options)
+        low, high = _interval(measure, table, scores, confidence, seed)
+        found[measure.key] = {"value": float(value), "low": low, "high": high}
+    typer.echo(f"{trained.name} on {table.about()}")
+    typer.echo("\n".join(_lines(found, confidence)))
+    show_notes(*table.notes)
+    return {"model": trained.name, "rows": len(table.X), "confidence": confidence, **found}
+
+
+def _interval(
+    measure: Measure,
+    table: RankingTable,
+    scores: np.ndarray,
+    confidence: float,
+    seed: int,
+) -> tuple[float | None, float | None]:
+    """Percentiles over draws of queries; nothing where there are no two of them."""
+    import numpy as np
+
+    names = list(dict.fromkeys(table.queries or ()))
+    if len(names) < 2:
+        return None, None
+    rng = np.random.default_rng(seed)
+    even = np.full(len(names), 1.0 / len(names))
+    values = []
+    for counts in rng.multinomial(len(names), even, size=_DRAWS):
+        weights = dict(zip(names, counts.astype(np.float64), strict=True))
+        options = {"qid": table.queries, "query_weight": weights, **measure.options}
+        values.append(float(measure.function(table.y, scores, **options)))
+    tail = (1.0 - confidence) / 2.0
+    low, high = np.nanquantile(values, [tail, 1.0 - tail])
+    return float(low), float(high)
+
+
+def _lines(found: dict[str, dict[str, Any]], confidence: float) -> list[str]:
+    from echelon._utils.frames import aligned
+    from echelon.metrics.measures import find_measure
+
+    rows = [["", "value", f"{confidence:.0%} interval"]]
+    for name, figure in found.items():
+        low, high = figure["low"], figure["high"]
+        interval = "–" if low is None else f"{low:.4f} to {high:.4f}"
+        rows.append([find_measure(name).heading, f"{figure['value']:.4f}", interval])
+    return aligned(rows)

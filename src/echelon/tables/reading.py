@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from .._utils.packages import require_extra
 from .blocks import TwoPassReader
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .delimited import DelimitedReader
     from .schema import Schema
 
-    Reader = ArrowReader | DelimitedReader | TwoPassReader
+    Reader: TypeAlias = ArrowReader | DelimitedReader | TwoPassReader
 
 
 def read_table(
@@ -120,20 +120,14 @@ def read_chunks(
                 # What a missing column may be called instead is among all names of the file.
                 schema.refuse_missing(reader.names(), opened.name)
             if not start:
-                _refuse_absent(keep or (), frame, reader, opened.name)
+                for name in [name for name in keep or () if name not in frame.columns]:
+                    raise no_such_column(opened.name, name, reader.names())
             frame.index += start
             start += len(frame)
             for first in range(0, len(frame), rows):
                 yield frame.iloc[first : first + rows]
         if not start:
             raise TableError(f"{opened.name} has no rows.")
-
-
-def _refuse_absent(keep: Collection[str], frame: pd.DataFrame, reader: Reader, where: str) -> None:
-    """Refuse columns to keep that the file does not have."""
-    for name in keep:
-        if name not in frame.columns:
-            raise no_such_column(where, name, reader.names())
 
 
 def open_reader(source: Source, format: str | None, delimiter: str | None) -> Reader:
