@@ -154,7 +154,7 @@ def _load(
 
     with usage_errors(ValueError):
         require_choice("example", example, list_datasets())
-    frame = load_dataset(example, as_frame=True).frame
+    frame = load_dataset(str(example), as_frame=True).frame
     options = {key: reading[key] for key in ("drop", "drop_unlabelled")}
     return labelled_table(frame, target, order, **options), f"example {example}"
 

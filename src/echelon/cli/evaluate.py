@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ from .failures import UsageError, guarded
 from .oddities import Oddities
 from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed
 from .values import read_cost, refuse_model_as_table, require_confidence, require_places
-from .views import show_notes, write_file, write_report
+from .views import json_text, show_notes, write_file, write_report
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +62,7 @@ def evaluate(
             reading = {"format": format, "delimiter": delimiter, "drop_unlabelled": drop_unlabelled}
             figures = _evaluate_ranking(trained, data, target, confidence, seed, **reading)
             if out is not None:
-                write_file(out, _json(figures))
+                write_file(out, json_text(figures))
             return
         matrix = read_cost(cost, trained.classes)
         name = trained.target if target is None else target
@@ -78,7 +77,7 @@ def evaluate(
         typer.echo(str(result))
         show_notes(*_notes(trained, frame, y, data))
         if out is not None:
-            write_file(out, _json(result.to_dict()))
+            write_file(out, json_text(result.to_dict()))
         if report is not None:
             # The rows are new to the model, so it is judged as it is.
             write_report(report, trained, X, y, cost=matrix, cv="prefit", target=trained.target)
@@ -130,10 +129,6 @@ def _notes(trained: TrainedModel, frame: Any, y: Any, data: str) -> list[str]:
             "given as 1 if all predictions are right and as 0 otherwise."
         )
     return notes
-
-
-def _json(content: dict[str, Any]) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False)
 
 
 def _evaluate_ranking(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ from .evaluate import require_ordinal, split_labels
 from .failures import UsageError, guarded
 from .options import Cost, Delimiter, Format, Model, Seed
 from .values import read_cost, refuse_model_as_table
+from .views import json_text
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel
@@ -72,8 +72,10 @@ def explain(
                 "was fitted to."
             )
         label = trained.target if target is None else target
-        reading = {"format": format, "delimiter": delimiter, "schema": trained.schema}
-        frame = None if data is None else read_table(data, target=label, **reading)
+        frame = None
+        if data is not None:
+            reading = {"format": format, "delimiter": delimiter, "target": label}
+            frame = read_table(data, schema=trained.schema, **reading)
         told = _Told()
         by_default = not (numbers or show_global or rules)
         if rules or by_default:
@@ -86,8 +88,7 @@ def explain(
             raise UsageError(
                 f"{trained.name} has no rules, so rows are needed to explain it: name a table."
             )
-        text = json.dumps(told.content, indent=2, ensure_ascii=False, default=str)
-        typer.echo(text if as_json else "\n".join(told.lines).strip())
+        typer.echo(json_text(told.content) if as_json else "\n".join(told.lines).strip())
 
 
 @dataclass

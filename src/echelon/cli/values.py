@@ -43,10 +43,11 @@ def read_cost(path: Path | None, classes: Sequence[Any]) -> Any:
     """
     if path is None:
         return None
+    from echelon.datasets.tables import is_number
     from echelon.ordinal.costs import check_cost_matrix
 
     rows = _read_rows(path)
-    if rows and not _is_number(rows[0][-1]):
+    if rows and not is_number(rows[0][-1]):
         rows = _by_name(path, rows, [str(label) for label in classes])
     try:
         cost = [[float(cell) for cell in row] for row in rows]
@@ -104,14 +105,6 @@ def _read_rows(path: Path) -> list[list[str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"The costs in {path} cannot be read: {reason}.") from None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _by_name(path: Path, rows: list[list[str]], labels: list[str]) -> list[list[str]]:

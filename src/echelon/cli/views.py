@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -36,6 +37,11 @@ def show_notes(*notes: str) -> None:
     """A line on standard error for each."""
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
+
+
+def json_text(content: dict[str, Any]) -> str:
+    """JSON as commands write it."""
+    return json.dumps(content, indent=2, ensure_ascii=False, default=str)
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -81,18 +81,15 @@ class DelimitedReader:
         wanted = [name for name in self.names() if keep is None or name in keep]
         types = {name: FAST_TYPES.get(kinds.get(name, "text"), pa.string()) for name in wanted}
         row = 0
-        if self.source.can_be_reopened:
+        # Some cell may be written in a way that takes a closer look; text goes on from there.
+        for parsed in (types, {}) if self.source.can_be_reopened else ({},):
             try:
-                for batch in self._batches(types, wanted):
+                for batch in self._batches(parsed, wanted, row):
                     yield columns_of_text(batch, kinds, self.source.name, row)
                     row += batch.num_rows
                 return
             except _CellError:
-                # Some cell is written in a way that takes a closer look; go on from here.
-                pass
-        for batch in self._batches({}, wanted, row):
-            yield columns_of_text(batch, kinds, self.source.name, row)
-            row += batch.num_rows
+                continue
 
     def _batches(
         self, types: Mapping[str, Any], wanted: list[str] | None, row: int = 0

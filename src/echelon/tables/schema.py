@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -131,11 +131,7 @@ class Schema:
         """The schema as plain lists and texts."""
         return {
             "columns": [
-                {
-                    "name": column.name,
-                    "kind": column.kind,
-                    "levels": None if column.levels is None else list(column.levels),
-                }
+                {**asdict(column), "levels": None if column.levels is None else list(column.levels)}
                 for column in self.columns
             ]
         }
@@ -243,10 +239,6 @@ def _days(series: Any) -> np.ndarray:
     return (times - np.datetime64(0, "us")) / _DAY
 
 
-def _as_categories(series: Any, column: Column, where: str) -> Any:
-    return _texts(series)
-
-
 def _floats(series: Any) -> np.ndarray:
     return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
 
@@ -295,5 +287,5 @@ _CONVERTERS: dict[str, Callable[[Any, Column, str], Any]] = {
     "number": _as_numbers,
     "boolean": _as_truths,
     "date": _as_days,
-    "category": _as_categories,
+    "category": lambda series, column, where: _texts(series),
 }

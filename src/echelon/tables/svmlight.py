@@ -72,9 +72,7 @@ class SvmlightReader(TwoPassReader):
         with self.source.open() as stream:
             for block, line in line_blocks(stream, self.source.name):
                 try:
-                    X, labels, qid = load_svmlight_file(
-                        io.BytesIO(block), zero_based=True, query_id=True
-                    )
+                    X, labels, qid = _load(block)
                 except (ValueError, OverflowError):
                     raise self._bad_line(block, line) from None
                 if len(labels):
@@ -83,13 +81,17 @@ class SvmlightReader(TwoPassReader):
     def _bad_line(self, block: bytes, line: int) -> TableError:
         for place, text in enumerate(block.split(b"\n"), start=line):
             try:
-                load_svmlight_file(io.BytesIO(text + b"\n"), zero_based=True, query_id=True)
+                _load(text + b"\n")
             except (ValueError, OverflowError):
                 return TableError(
                     f"{self.source.name} has no label and features in line {place}, such as "
                     "'3 1:0.5 2:1'."
                 )
         return TableError(f"{self.source.name} has a query id in some rows only.")
+
+
+def _load(block: bytes) -> Any:
+    return load_svmlight_file(io.BytesIO(block), zero_based=True, query_id=True)
 
 
 def _arrays(
