@@ -95,6 +95,7 @@ def notes_on_texts(schema: Schema, rows: int) -> list[str]:
 
     Examples
     --------
+    >>> from echelon.tables import Column
     >>> notes_on_texts(Schema((Column("day", "category", ("1/2/2024", "13/2/2024")),)), 10)
     ["Column 'day' is taken for categories; write dates such as '1/2/2024' as 2024-01-31."]
     """
