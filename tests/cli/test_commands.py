@@ -63,7 +63,7 @@ def test_a_model_is_saved_by_the_same_option(name):
 def test_steps_are_lines_or_a_spinner(monkeypatch, capsys):
     from rich.console import Console
 
-    from echelon.cli.steps import step_line
+    from echelon.cli.views import step_line
 
     with step_line() as step:
         step("Kneading")

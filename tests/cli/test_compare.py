@@ -79,16 +79,16 @@ def test_a_cost_ranks(run, messy, tmp_path, capsys):
 
 
 def interrupt_after(monkeypatch, n):
-    from echelon.cli import contest_view
+    from echelon.cli import views
 
-    said = contest_view._PlainLines.__call__
+    said = views._PlainLines.__call__
 
     def show(self, progress):
         said(self, progress)
         if progress.done == n:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(contest_view._PlainLines, "__call__", show)
+    monkeypatch.setattr(views._PlainLines, "__call__", show)
 
 
 def test_ctrl_c_keeps_the_table_and_resume_goes_on(run, monkeypatch, messy, tmp_path, capsys):
@@ -261,7 +261,7 @@ def test_bad_costs(run, messy, tmp_path, capsys, content, message):
     [
         (["nowhere.csv"], "nowhere.csv"),
         ([], "Name a data file"),
-        (["--example", "titanic"], "--example must be one of"),
+        (["--example", "titanic"], "--example must be 'anes96', 'balance_scale', 'era'"),
     ],
 )
 def test_bad_arguments(run, capsys, arguments, message):
@@ -273,7 +273,7 @@ def test_the_live_table(monkeypatch):
     """What a terminal shows holds the rows so far and the time left."""
     from rich.console import Console
 
-    from echelon.cli.contest_view import picture
+    from echelon.cli.views import picture
     from echelon.datasets import load_esl
     from echelon.model_selection import candidates, run_contest
 

@@ -87,7 +87,10 @@ def test_labels_that_are_missing_or_unknown_get_one_sentence(run, folder, capsys
     frame.loc[:4, "grade"] = None
     frame.to_csv(path, index=False)
     assert run("evaluate", model, path) == 2
-    assert "'grade' is missing in 5 of 120 rows; --drop-unlabelled" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert (
+        "'grade' of the table has 5 rows without a label; leave such rows out with --drop" in said
+    )
     assert run("evaluate", model, path, "--drop-unlabelled") == 0
     assert ": 115 rows" in capsys.readouterr().out
     frame.loc[:4, "grade"] = "superb"

@@ -129,10 +129,10 @@ def test_output_that_cannot_be_written(run, model_file, table, tmp_path, capsys)
 
 
 def test_ctrl_c_leaves_no_file(run, model_file, table, tmp_path, monkeypatch, small_pieces):
-    def interrupted(self, frame):
+    def interrupted(model, keep, frame, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command.Answer, "__call__", interrupted)
+    monkeypatch.setattr(command, "_answer", interrupted)
     assert run("predict", model_file, table, "--out", tmp_path / "p.csv") == 130
     assert [p.name for p in tmp_path.iterdir()] == ["new.csv"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,39 +11,44 @@ import typer
 
 from . import install_hint
 from .failures import INTERRUPTED, UsageError, guarded, usage_errors
-from .options import Cost, Delimiter, Drop, DropUnlabelled, Format, Jobs, Order, Seed, Target
-from .table_view import show_table
-from .values import read_cost, read_seconds, require_place
+from .options import (
+    Cost,
+    Delimiter,
+    Drop,
+    DropUnlabelled,
+    Format,
+    Jobs,
+    MaybeData,
+    Order,
+    Report,
+    Seed,
+    Target,
+)
+from .values import read_cost, read_seconds, require_places
+from .views import live_view, show_table, step_line, write_file, write_report
 
 if TYPE_CHECKING:
     from echelon.model_selection import Leaderboard
     from echelon.model_selection.contest import ExperimentRun
     from echelon.tables import LabelledTable
+    from echelon.trained import TrainedModel
 
 _WRITERS = {".csv": "to_csv", ".json": "to_json", ".md": "to_markdown"}
-_PICTURES = (".svg", ".png", ".pdf")
-
-
-@dataclass(frozen=True)
-class _Outputs:
-    """Files that are written, each where it was asked for."""
-
-    out: Path
-    report: Path | None
-    save: Path | None
-    plot: Path | None
+# Endings of what is written, and the extra and packages that it needs.
+_ENDINGS = {
+    "out": tuple(_WRITERS),
+    "report": (".html", ".htm"),
+    "plot": (".svg", ".png", ".pdf"),
+}
+_NEEDS = {
+    "plot": ("plot", "matplotlib"),
+    "report": ("report", "jinja2", "matplotlib"),
+    "save": ("cli", "skops"),
+}
 
 
 def compare(
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DATA]",
-            help="Table: CSV, TSV, Parquet, Arrow, JSON lines or SVMlight, text also gzipped; "
-            "- for standard input.",
-            show_default=False,
-        ),
-    ] = None,
+    data: MaybeData = None,
     target: Target = None,
     order: Order = None,
     example: Annotated[
@@ -68,9 +73,7 @@ def compare(
     out: Annotated[Path, typer.Option(help="Where the table goes: .csv, .json or .md.")] = Path(
         "leaderboard.csv"
     ),
-    report: Annotated[
-        Path | None, typer.Option(help="Write a report to this HTML file.", metavar="FILE.html")
-    ] = None,
+    report: Report = None,
     save: Annotated[
         Path | None, typer.Option(help="Fit the best model to all rows and save it to this file.")
     ] = None,
@@ -91,8 +94,9 @@ def compare(
     the comparison early and keeps what is done; --resume goes on from there.
     """
     with guarded():
-        outputs = _Outputs(out, report, save, plot)
-        _check(outputs, data, cost)
+        outputs = {"out": out, "report": report, "save": save, "plot": plot}
+        _check(outputs)
+        require_places((data, cost), **outputs)
         seconds = read_seconds(budget)
         reading = {"format": format, "delimiter": delimiter, "drop": tuple(drop or ())}
         table, name = _load(
@@ -103,33 +107,33 @@ def compare(
         contest = _contest(table, models, matrix, folds, repeats, seed, resume)
         board = _run(contest, seconds, jobs)
         _print(board, folds, repeats)
-        _write(board, out)
+        if board.rows:
+            write_file(out, getattr(board, _WRITERS[out.suffix])())
         if board.interrupted:
             typer.echo("Interrupted; what is done is kept, and --resume goes on from it.", err=True)
             raise typer.Exit(INTERRUPTED)
-        _write_more(board, table, matrix, outputs, seed, jobs)
+        if plot is not None:
+            _draw(board, plot)
+        options = {"random_state": seed, "n_jobs": jobs}
+        trained = None if save is None else _save(board, table, matrix, save, **options)
+        if report is not None:
+            content = board if trained is None else trained
+            write_report(report, content, table, leaderboard=board, cost=matrix, **options)
 
 
-def _check(outputs: _Outputs, *sources: str | Path | None) -> None:
+def _check(outputs: Mapping[str, Path | None]) -> None:
     """Refuse before the work what could not be written after it."""
-    if outputs.out.suffix not in _WRITERS:
-        raise UsageError(f"--out must end in .csv, .json or .md; found {str(outputs.out)!r}.")
-    if outputs.plot is not None and outputs.plot.suffix not in _PICTURES:
-        raise UsageError(f"--plot must end in .svg, .png or .pdf; found {str(outputs.plot)!r}.")
-    if outputs.report is not None and outputs.report.suffix not in (".html", ".htm"):
-        raise UsageError(f"--report must end in .html; found {str(outputs.report)!r}.")
-    for option, path, package, extra in (
-        ("--plot", outputs.plot, "matplotlib", "plot"),
-        ("--report", outputs.report, "jinja2", "report"),
-        ("--report", outputs.report, "matplotlib", "report"),
-        ("--save", outputs.save, "skops", "cli"),
-    ):
-        if path is not None and find_spec(package) is None:
-            raise UsageError(f"{option} needs {install_hint(package, extra)}")
-    for option in ("out", "report", "save", "plot"):
-        path = getattr(outputs, option)
-        if path is not None:
-            require_place(f"--{option}", path, *sources)
+    given = {option: path for option, path in outputs.items() if path is not None}
+    for option, path in given.items():
+        endings = _ENDINGS.get(option, (path.suffix,))
+        if path.suffix not in endings:
+            accepted = f"{', '.join(endings[:-1])} or {endings[-1]}"
+            raise UsageError(f"--{option} must end in {accepted}; found {str(path)!r}.")
+    for option in given:
+        extra, *packages = _NEEDS.get(option, ("cli",))
+        for package in packages:
+            if find_spec(package) is None:
+                raise UsageError(f"--{option} needs {install_hint(package, extra)}")
 
 
 def _load(
@@ -145,13 +149,12 @@ def _load(
     if data is not None:
         name = "standard input" if data == "-" else data
         return read_labelled_table(data, target, order, **reading), name
+    from echelon._utils.messages import require_choice
     from echelon.datasets import list_datasets, load_dataset
 
-    if example not in list_datasets():
-        raise UsageError(
-            f"--example must be one of {', '.join(list_datasets())}; found {example!r}."
-        )
-    frame = load_dataset(example, as_frame=True).frame
+    with usage_errors(ValueError):
+        require_choice("example", example, list_datasets())
+    frame = load_dataset(str(example), as_frame=True).frame
     options = {key: reading[key] for key in ("drop", "drop_unlabelled")}
     return labelled_table(frame, target, order, **options), f"example {example}"
 
@@ -182,24 +185,19 @@ def _contest(
         )
     store = cache_folder() / "compare" / f"{experiment_key(experiment)[:32]}.jsonl"
     contest = ExperimentRun(experiment, store, fresh=not resume)
-    if resume:
-        total = len(experiment.entries) * len(experiment.splits)
-        typer.echo(_resumed(contest, total), err=True)
-    return contest
-
-
-def _resumed(contest: ExperimentRun, total: int) -> str:
+    total = len(experiment.entries) * len(experiment.splits)
+    said = "There are no earlier results for this table, order, cost, folds and seed."
     if contest.reused:
-        return f"Taken over from an earlier run: {contest.reused} of {total} folds."
-    if contest.foreign:
-        return "The earlier results are of other models or versions and are not used."
-    return "There are no earlier results for this table, order, cost, folds and seed."
+        said = f"Taken over from an earlier run: {contest.reused} of {total} folds."
+    elif contest.foreign:
+        said = "The earlier results are of other models or versions and are not used."
+    if resume:
+        typer.echo(said, err=True)
+    return contest
 
 
 def _run(contest: ExperimentRun, seconds: float, jobs: int) -> Leaderboard:
     from echelon.model_selection.contest import finish
-
-    from .contest_view import live_view
 
     with live_view() as show:
         board = finish(contest, budget=seconds, n_jobs=jobs, on_progress=show)
@@ -239,54 +237,24 @@ def _print(board: Leaderboard, folds: int, repeats: int) -> None:
         )
 
 
-def _write(board: Leaderboard, out: Path) -> None:
-    from echelon._utils.files import write_whole
+def _save(
+    board: Leaderboard, table: LabelledTable, cost: Any, path: Path, **options: Any
+) -> TrainedModel:
+    """The best model, fitted to all rows and saved."""
+    from echelon.trained import train
 
-    if board.rows:
-        write_whole(out, getattr(board, _WRITERS[out.suffix])().encode("utf-8"))
-        typer.echo(f"Written: {out}")
+    from .info import show_figures
 
-
-def _write_more(
-    board: Leaderboard, table: LabelledTable, cost: Any, outputs: _Outputs, seed: int, jobs: int
-) -> None:
-    """Diagram, model and report, as far as asked for."""
-    from .steps import step_line
-
-    if outputs.plot is not None:
-        _draw(board, outputs.plot)
-    trained = None
-    if outputs.save is not None:
-        from echelon.trained import train
-
-        from .info import show_figures
-
-        with step_line() as step:
-            step(f"Fitting {board.best.model} to all rows")
-            trained = train(table, board.best.model, cost=cost, random_state=seed, n_jobs=jobs)
-        show_figures(trained)
-        trained.save(outputs.save)
-        typer.echo(f"Written: {outputs.save}")
-    if outputs.report is not None:
-        from echelon.reporting import report
-
-        with step_line() as step:
-            step("Writing the report")
-            report(
-                board if trained is None else trained,
-                table,
-                leaderboard=board,
-                cost="absolute" if cost is None else cost,
-                random_state=seed,
-                n_jobs=jobs,
-                path=outputs.report,
-                on_section=lambda key: step(f"Report: {key}"),
-            )
-        typer.echo(f"Written: {outputs.report}")
+    with step_line() as step:
+        step(f"Fitting {board.best.model} to all rows")
+        trained = train(table, board.best.model, cost=cost, **options)
+    show_figures(trained)
+    trained.save(path)
+    typer.echo(f"Written: {path}")
+    return trained
 
 
 def _draw(board: Leaderboard, path: Path) -> None:
-    from echelon._utils.files import write_whole
     from echelon.plots import CriticalDifferenceDisplay
     from echelon.plots.style import render
 
@@ -296,6 +264,4 @@ def _draw(board: Leaderboard, path: Path) -> None:
     def draw(canvas: Any) -> None:
         display.plot(ax=canvas.add_axes((0.01, 0.01, 0.98, 0.98)))
 
-    picture = render("compare", display.size, draw, format=path.suffix[1:], layout=None)
-    write_whole(path, picture)
-    typer.echo(f"Written: {path}")
+    write_file(path, render("compare", display.size, draw, format=path.suffix[1:], layout=None))

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .evaluate_ranking import evaluate_ranking
 from .failures import UsageError, guarded
-from .new_categories import NewCategories
-from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Seed
-from .table_view import show_notes
-from .values import read_cost, refuse_model_as_table, require_place
+from .oddities import Oddities
+from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed
+from .values import read_cost, refuse_model_as_table, require_confidence, require_places
+from .views import json_text, show_notes, write_file, write_report
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from echelon.metrics.measures import Measure
+    from echelon.tables import RankingTable
     from echelon.trained import TrainedModel
+
+# Of queries, for the intervals of a ranking's figures.
+_DRAWS = 400
 
 
 def evaluate(
@@ -27,9 +32,7 @@ def evaluate(
         typer.Option(help="Label column.", show_default="that of the table it was fitted to"),
     ] = None,
     cost: Cost = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write a report to this HTML file.", metavar="FILE.html")
-    ] = None,
+    report: Report = None,
     out: Annotated[Path | None, typer.Option(help="Write the figures to this JSON file.")] = None,
     confidence: Annotated[
         float, typer.Option(help="Confidence of the intervals of the figures.")
@@ -44,11 +47,8 @@ def evaluate(
     Every figure has an interval from draws with replacement, of rows or, for a ranking, of queries.
     """
     with guarded():
-        if not 0.0 < confidence < 1.0:
-            raise UsageError(f"--confidence must lie between 0 and 1; found {confidence:g}.")
-        for option, path in (("--report", report), ("--out", out)):
-            if path is not None:
-                require_place(option, path, data, model, cost)
+        require_confidence(confidence)
+        require_places((data, model, cost), report=report, out=out)
         refuse_model_as_table(data, "evaluate MODEL DATA")
         from echelon.inspection import evaluate_model
         from echelon.tables import read_table
@@ -56,11 +56,13 @@ def evaluate(
 
         trained = load_model(model)
         if trained.task == "ranking":
-            _refuse_for_rankings(report=report, cost=cost)
+            for option, value in (("report", report), ("cost", cost)):
+                if value is not None:
+                    raise UsageError(f"--{option} is for models of labels; this one ranks rows.")
             reading = {"format": format, "delimiter": delimiter, "drop_unlabelled": drop_unlabelled}
-            figures = evaluate_ranking(trained, data, target, confidence, seed, **reading)
+            figures = _evaluate_ranking(trained, data, target, confidence, seed, **reading)
             if out is not None:
-                _write_json(out, figures)
+                write_file(out, json_text(figures))
             return
         matrix = read_cost(cost, trained.classes)
         name = trained.target if target is None else target
@@ -75,15 +77,10 @@ def evaluate(
         typer.echo(str(result))
         show_notes(*_notes(trained, frame, y, data))
         if out is not None:
-            _write_json(out, result.to_dict())
+            write_file(out, json_text(result.to_dict()))
         if report is not None:
-            _write_report(report, trained, X, y, matrix)
-
-
-def _refuse_for_rankings(**options: Path | None) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise UsageError(f"--{name} is for models of labels, and this one ranks rows.")
+            # The rows are new to the model, so it is judged as it is.
+            write_report(report, trained, X, y, cost=matrix, cv="prefit", target=trained.target)
 
 
 def require_ordinal(trained: TrainedModel, command: str) -> TrainedModel:
@@ -104,6 +101,7 @@ def split_labels(
 
     from echelon.ordinal.labels import OrdinalScale
     from echelon.tables import encode_target
+    from echelon.tables.labelled import labelled_rows
 
     name = trained.target if target is None else target
     if name not in frame.columns:
@@ -111,15 +109,9 @@ def split_labels(
             f"The table has no label column {name!r}; name it with --target, one of "
             f"{', '.join(map(str, frame.columns))}."
         )
-    missing = frame[name].isna()
-    if missing.any() and not drop_unlabelled:
-        raise UsageError(
-            f"The label {name!r} is missing in {int(missing.sum())} of {len(frame)} rows; "
-            "--drop-unlabelled leaves them out."
-        )
-    if missing.all():
-        raise UsageError(f"No row has a label in column {name!r}.")
-    frame = frame[~missing]
+    labelled_rows(frame, name, drop_unlabelled, "the table")
+    # Rows keep their numbers for errors.
+    frame = frame[frame[name].notna()]
     codes = encode_target(frame[name], trained.classes, name)
     y = OrdinalScale(np.asarray(trained.classes)).decode(codes)
     return trained.inputs(frame.drop(columns=name)), y
@@ -127,14 +119,9 @@ def split_labels(
 
 def _notes(trained: TrainedModel, frame: Any, y: Any, data: str) -> list[str]:
     """What the figures do not show by themselves."""
-    notes = [
-        f"No row of {data} has a value in column {name!r}."
-        for name in trained.schema.names
-        if frame[name].isna().all()
-    ]
-    new = NewCategories(trained.schema)
-    new.look_at(frame)
-    notes += new.notes()
+    oddities = Oddities(trained.schema)
+    list(oddities.watch([frame]))
+    notes = oddities.notes(data)
     labels = {str(label) for label in y}
     if len(labels) == 1:
         notes.append(
@@ -144,27 +131,65 @@ def _notes(trained: TrainedModel, frame: Any, y: Any, data: str) -> list[str]:
     return notes
 
 
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    from echelon._utils.files import write_whole
+def _evaluate_ranking(
+    trained: TrainedModel,
+    data: str,
+    target: str | None,
+    confidence: float,
+    seed: int,
+    **reading: Any,
+) -> dict[str, Any]:
+    """Measure a ranker on a table, print the figures, and give them by name."""
+    from echelon.metrics.measures import known_measures
+    from echelon.trained.ranking import read_judged_rows
 
-    write_whole(path, json.dumps(content, indent=2, ensure_ascii=False).encode("utf-8"))
-    typer.echo(f"Written: {path}")
+    table = read_judged_rows(trained, data, target, **reading)
+    # Gains of negative labels are not defined.
+    with_gains = table.y is not None and table.y.min() >= 0.0
+    scores = trained.estimator.predict(table.X)
+    found = {}
+    for measure in known_measures(["pairwise_accuracy", *(["ndcg@10"] if with_gains else [])]):
+        value = measure.function(table.y, scores, qid=table.queries, **measure.options)
+        low, high = _interval(measure, table, scores, confidence, seed)
+        found[measure.key] = {"value": float(value), "low": low, "high": high}
+    typer.echo(f"{trained.name} on {table.about()}")
+    typer.echo("\n".join(_lines(found, confidence)))
+    show_notes(*table.notes)
+    return {"model": trained.name, "rows": len(table.X), "confidence": confidence, **found}
 
 
-def _write_report(path: Path, trained: TrainedModel, X: Any, y: Any, cost: Any) -> None:
-    from echelon.reporting import report
+def _interval(
+    measure: Measure,
+    table: RankingTable,
+    scores: np.ndarray,
+    confidence: float,
+    seed: int,
+) -> tuple[float | None, float | None]:
+    """Percentiles over draws of queries; nothing where there are no two of them."""
+    import numpy as np
 
-    from .steps import step_line
+    names = list(dict.fromkeys(table.queries or ()))
+    if len(names) < 2:
+        return None, None
+    rng = np.random.default_rng(seed)
+    even = np.full(len(names), 1.0 / len(names))
+    values = []
+    for counts in rng.multinomial(len(names), even, size=_DRAWS):
+        weights = dict(zip(names, counts.astype(np.float64), strict=True))
+        options = {"qid": table.queries, "query_weight": weights, **measure.options}
+        values.append(float(measure.function(table.y, scores, **options)))
+    tail = (1.0 - confidence) / 2.0
+    low, high = np.nanquantile(values, [tail, 1.0 - tail])
+    return float(low), float(high)
 
-    with step_line() as step:
-        report(
-            trained,
-            X,
-            y,
-            cost="absolute" if cost is None else cost,
-            cv="prefit",  # the rows are new to the model, so it is judged as it is
-            target=trained.target,
-            path=path,
-            on_section=lambda key: step(f"Report: {key}"),
-        )
-    typer.echo(f"Written: {path}")
+
+def _lines(found: dict[str, dict[str, Any]], confidence: float) -> list[str]:
+    from echelon._utils.frames import aligned
+    from echelon.metrics.measures import find_measure
+
+    rows = [["", "value", f"{confidence:.0%} interval"]]
+    for name, figure in found.items():
+        low, high = figure["low"], figure["high"]
+        interval = "–" if low is None else f"{low:.4f} to {high:.4f}"
+        rows.append([find_measure(name).heading, f"{figure['value']:.4f}", interval])
+    return aligned(rows)

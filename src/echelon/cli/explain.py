@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ from .evaluate import require_ordinal, split_labels
 from .failures import UsageError, guarded
 from .options import Cost, Delimiter, Format, Model, Seed
 from .values import read_cost, refuse_model_as_table
+from .views import json_text
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel
@@ -61,45 +61,34 @@ def explain(
     """
     with guarded():
         refuse_model_as_table(data, "explain MODEL DATA")
+        from echelon.tables import read_table
         from echelon.trained import load_model
 
         trained = require_ordinal(load_model(model), "explain")
-        wanted = _Wanted(_row_numbers(row, rows), show_global, rules)
+        numbers = _row_numbers(row, rows)
+        if data is None and (numbers or show_global):
+            raise UsageError(
+                "Rows are needed for this: name a table after the model, such as the one that it "
+                "was fitted to."
+            )
+        label = trained.target if target is None else target
+        frame = None
+        if data is not None:
+            reading = {"format": format, "delimiter": delimiter, "target": label}
+            frame = read_table(data, schema=trained.schema, **reading)
         told = _Told()
-        frame = _read(data, format, delimiter, trained, target, wanted)
-        if wanted.needs_rules:
+        by_default = not (numbers or show_global or rules)
+        if rules or by_default:
             _tell_rules(trained, told, asked=rules)
-        if frame is not None and wanted.needs_global:
+        if frame is not None and (show_global or by_default):
             _tell_columns(trained, frame, target, cost, seed, told)
-        if wanted.numbers:
-            _tell_rows(trained, frame, wanted.numbers, seed, told)
+        if numbers:
+            _tell_rows(trained, frame, numbers, seed, told)
         if not told.lines:
             raise UsageError(
                 f"{trained.name} has no rules, so rows are needed to explain it: name a table."
             )
-        text = json.dumps(told.content, indent=2, ensure_ascii=False, default=str)
-        typer.echo(text if as_json else "\n".join(told.lines).strip())
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """What the options ask for; columns and rules where they ask for nothing."""
-
-    numbers: list[int]
-    columns: bool
-    rules: bool
-
-    @property
-    def _nothing(self) -> bool:
-        return not (self.numbers or self.columns or self.rules)
-
-    @property
-    def needs_global(self) -> bool:
-        return self.columns or self._nothing
-
-    @property
-    def needs_rules(self) -> bool:
-        return self.rules or self._nothing
+        typer.echo(json_text(told.content) if as_json else "\n".join(told.lines).strip())
 
 
 @dataclass
@@ -122,32 +111,6 @@ def _row_numbers(row: list[int] | None, rows: str | None) -> list[int]:
     if any(number < 1 for number in numbers):
         raise UsageError(f"Rows are counted from 1; found {min(numbers)}.")
     return numbers
-
-
-def _read(
-    data: str | None,
-    format: Any,
-    delimiter: Any,
-    trained: TrainedModel,
-    target: str | None,
-    wanted: _Wanted,
-) -> Any:
-    if data is None:
-        if wanted.numbers or wanted.columns:
-            raise UsageError(
-                "Rows are needed for this: name a table after the model, such as the one that it "
-                "was fitted to."
-            )
-        return None
-    from echelon.tables import read_table
-
-    return read_table(
-        data,
-        format=format,
-        delimiter=delimiter,
-        schema=trained.schema,
-        target=trained.target if target is None else target,
-    )
 
 
 def _tell_rules(trained: TrainedModel, told: _Told, *, asked: bool) -> None:

@@ -20,8 +20,8 @@ from .options import (
     Seed,
     Target,
 )
-from .table_view import show_table
-from .values import read_cost, read_seconds, require_place
+from .values import read_cost, read_seconds, require_confidence, require_places
+from .views import live_view, show_table, step_line
 
 if TYPE_CHECKING:
     from echelon.model_selection.roster import Candidate
@@ -62,68 +62,40 @@ def fit(
     probabilities and prediction intervals, and measured by cross-validation.
     """
     with guarded():
-        if not 0.0 < confidence < 1.0:
-            raise UsageError(f"--confidence must lie between 0 and 1; found {confidence:g}.")
+        require_confidence(confidence)
         seconds = read_seconds(budget)
-        require_place("--save", save, data, cost)
-        table = _read(data, target, order, format, delimiter, drop, drop_unlabelled)
-        costs = read_cost(cost, table.classes)
+        require_places((data, cost), save=save)
+        from echelon.model_selection.roster import find_candidate
+        from echelon.tables import read_labelled_table
+
+        table = read_labelled_table(
+            data,
+            target,
+            order,
+            format=format,
+            delimiter=delimiter,
+            drop=tuple(drop or ()),
+            drop_unlabelled=drop_unlabelled,
+        )
+        show_table(table, "standard input" if data == "-" else data)
+        options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
         if model == AUTO:
-            candidate = _contest(table, costs, seconds, jobs, seed)
+            candidate = _contest(table, seconds, **options)
         else:
-            candidate = _candidate(model, seed)
-        _train(table, candidate, costs, confidence, seed, jobs, save)
+            with usage_errors(ValueError):
+                candidate = find_candidate(model, seed)
+        _train(table, candidate, save, confidence=confidence, **options)
 
 
-def _candidate(name: str, seed: int) -> Candidate:
-    from echelon.model_selection.roster import find_candidate
-
-    with usage_errors(ValueError):
-        return find_candidate(name, seed)
-
-
-def _read(
-    data: str,
-    target: str | None,
-    order: str | None,
-    format: str | None,
-    delimiter: str | None,
-    drop: list[str] | None,
-    drop_unlabelled: bool,
-) -> LabelledTable:
-    from echelon.tables import read_labelled_table
-
-    table = read_labelled_table(
-        data,
-        target,
-        order,
-        format=format,
-        delimiter=delimiter,
-        drop=tuple(drop or ()),
-        drop_unlabelled=drop_unlabelled,
-    )
-    show_table(table, "standard input" if data == "-" else data)
-    return table
-
-
-def _contest(table: LabelledTable, cost: Any, seconds: float, jobs: int, seed: int) -> Candidate:
+def _contest(table: LabelledTable, seconds: float, **options: Any) -> Candidate:
     """The best candidate of a short contest."""
     from echelon.model_selection.contest import run_contest
     from echelon.model_selection.roster import candidates
 
-    from .contest_view import live_view
-
-    roster = candidates(seed)
+    roster = candidates(options["random_state"])
     with live_view() as show:
         board = run_contest(
-            table,
-            candidates=roster,
-            budget=seconds,
-            repeats=1,
-            cost=cost,
-            n_jobs=jobs,
-            random_state=seed,
-            on_progress=show,
+            table, candidates=roster, budget=seconds, repeats=1, on_progress=show, **options
         )
     if board.interrupted:
         raise KeyboardInterrupt
@@ -133,26 +105,15 @@ def _contest(table: LabelledTable, cost: Any, seconds: float, jobs: int, seed: i
     return roster[board.best.model]
 
 
-def _train(
-    table: LabelledTable,
-    candidate: Candidate,
-    cost: Any,
-    confidence: float,
-    seed: int,
-    jobs: int,
-    save: Path,
-) -> None:
+def _train(table: LabelledTable, candidate: Candidate, save: Path, **options: Any) -> None:
     from echelon.trained import train
 
     from .info import show_figures
-    from .steps import step_line
 
     typer.echo(f"Model: {candidate.name}. {candidate.about}")
     with step_line() as step:
         step(f"Fitting {candidate.name} to all rows")
-        trained = train(
-            table, candidate, cost=cost, confidence=confidence, random_state=seed, n_jobs=jobs
-        )
+        trained = train(table, candidate, **options)
     settings = trained.extra.get("settings")
     if settings:
         typer.echo("Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items()))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .failures import guarded
 from .options import Model
+from .views import json_text
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel
@@ -28,7 +28,7 @@ def info(
 
         found = read_card(model)
         if as_json:
-            typer.echo(json.dumps(found.card(), indent=2, ensure_ascii=False))
+            typer.echo(json_text(found.card()))
         else:
             typer.echo("\n".join(describe(found)))
 

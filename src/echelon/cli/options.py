@@ -7,15 +7,12 @@ from typing import Annotated
 
 import typer
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="Table: CSV, TSV, Parquet, Arrow, JSON lines or SVMlight, text also gzipped; "
-        "- for standard input.",
-        show_default=False,
-    ),
-]
+TABLE = (
+    "Table: CSV, TSV, Parquet, Arrow, JSON lines or SVMlight, text also gzipped; - for standard "
+    "input."
+)
+Data = Annotated[str, typer.Argument(metavar="DATA", help=TABLE, show_default=False)]
+MaybeData = Annotated[str | None, typer.Argument(metavar="[DATA]", help=TABLE, show_default=False)]
 # Files that cannot be read get their sentence where they are read.
 Model = Annotated[
     Path,
@@ -52,6 +49,9 @@ Cost = Annotated[
         show_default="absolute difference of ranks",
         readable=False,
     ),
+]
+Report = Annotated[
+    Path | None, typer.Option(help="Write a report to this HTML file.", metavar="FILE.html")
 ]
 Seed = Annotated[int, typer.Option(help="Seed of folds and models.")]
 Jobs = Annotated[int, typer.Option(help="Processes; -1 for one per core.")]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from .failures import UsageError, guarded
-from .new_categories import NewCategories
+from .oddities import Oddities
 from .options import Data, Delimiter, Format, Model
-from .table_view import show_notes
-from .values import refuse_model_as_table, require_place
+from .values import refuse_model_as_table, require_places
+from .views import show_notes, step_line
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel
@@ -65,107 +63,52 @@ def predict(
 
         from echelon.tables import TableWriter, read_chunks
         from echelon.trained import load_model
+        from echelon.trained.model import PROBABILITY
 
-        require_place("--out", out, data, model)
+        require_places((data, model), out=out)
         trained = load_model(model)
-        answer = Answer(trained, proba, interval, tuple(keep or ()), keep_all)
+        kept = None if keep_all else tuple(keep or ())
+        answer = partial(_answer, trained, kept, proba=proba, interval=interval)
         pieces = read_chunks(
             data,
             format=format,
             delimiter=delimiter,
             schema=trained.schema,
-            keep=None if keep_all else answer.keep,
+            keep=kept,
             rows=_ROWS,
         )
-        empty = EmptyColumns(trained.schema.names)
-        new = NewCategories(trained.schema)
+        oddities = Oddities(trained.schema)
+        shares = [f"{PROBABILITY}{label}" for label in trained.classes]
         # Pieces go through the model side by side, where threads of linear algebra only wait.
         with (
             threadpool_limits(1),
-            TableWriter(out, shares=_shares(trained)) as writer,
-            _progress() as show,
+            TableWriter(out, shares=shares) as writer,
+            step_line(quiet=True) as step,
         ):
             rows = 0
-            for frame in in_order(answer, new.watch(empty.watch(pieces))):
+            for frame in in_order(answer, oddities.watch(pieces)):
                 writer.write(frame)
                 rows += len(frame)
-                show(rows)
-        show_notes(
-            *(f"No row of {data} has a value in column {name!r}." for name in sorted(empty.names)),
-            *new.notes(),
-        )
+                step(f"{rows:,} rows predicted")
+        show_notes(*oddities.notes(data))
         if out != "-":
             count = "1 row" if rows == 1 else f"{rows:,} rows"
             typer.echo(f"Predictions of {count}: {out}", err=True)
 
 
-def _shares(model: TrainedModel) -> list[str]:
-    """Columns of probabilities."""
-    from echelon.trained.model import PROBABILITY
+def _answer(model: TrainedModel, keep: tuple[str, ...] | None, frame: Any, **options: bool) -> Any:
+    """What is written for a piece of the table: columns to keep, then what the model says."""
+    import pandas as pd
 
-    return [f"{PROBABILITY}{label}" for label in model.classes]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What is written for a piece of the table."""
-
-    model: TrainedModel
-    proba: bool
-    interval: bool
-    keep: tuple[str, ...]
-    keep_all: bool
-
-    def __call__(self, frame: Any) -> Any:
-        """Columns to keep, then what the model says."""
-        import pandas as pd
-
-        said = self.model.predict_frame(frame, proba=self.proba, interval=self.interval)
-        kept = self._kept(frame, list(said.columns))
-        return pd.concat([frame[kept], said], axis=1) if kept else said
-
-    def _kept(self, frame: Any, said: list[str]) -> list[str]:
-        names = [str(name) for name in frame.columns]
-        wanted = names if self.keep_all else list(self.keep)
-        twice = [name for name in wanted if name in said]
-        if twice:
-            raise UsageError(
-                f"The table's column {twice[0]!r} has the name of a column of the predictions; "
-                "rename it, or keep only other columns with --keep."
-            )
-        return wanted
-
-
-class EmptyColumns:
-    """Names of the columns that have had no value so far.
-
-    Parameters
-    ----------
-    names : iterable of str
-    """
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self.names = set(names)
-
-    def watch(self, pieces: Iterable[Any]) -> Iterator[Any]:
-        """The pieces as they are."""
-        for frame in pieces:
-            if self.names:
-                self.names -= {name for name in self.names if frame[name].notna().any()}
-            yield frame
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
-    """A count of rows on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda rows: None
-        return
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    with console.status("Reading") as status:
-        yield lambda rows: status.update(f"{rows:,} rows predicted")
+    said = model.predict_frame(frame, **options)
+    wanted = [str(name) for name in frame.columns] if keep is None else list(keep)
+    twice = [name for name in wanted if name in said.columns]
+    if twice:
+        raise UsageError(
+            f"The table's column {twice[0]!r} has the name of a column of the predictions; "
+            "rename it, or keep only other columns with --keep."
+        )
+    return pd.concat([frame[wanted], said], axis=1) if wanted else said
 
 
 def in_order(

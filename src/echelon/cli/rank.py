@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +12,8 @@ import typer
 from .failures import UsageError, guarded, usage_errors
 from .info import figures
 from .options import Data, Delimiter, Drop, DropUnlabelled, Format, Jobs, Order, Seed
-from .table_view import show_notes
-from .values import refuse_model_as_table, require_place
+from .values import refuse_model_as_table, require_places
+from .views import show_notes
 
 if TYPE_CHECKING:
     from echelon.tables import RankingTable
@@ -75,11 +77,17 @@ def rank(
     and position.
     """
     with guarded():
-        say = Speaker(out)
+        # The ranking may go to standard output, and what is said of the work then does not.
+        say = partial(typer.echo, err=out == "-")
         refuse_model_as_table(data, "rank DATA --model-file MODEL")
-        _refuse_unwritable(out, save, data, pairs, model_file)
+        from echelon.tables import TableWriter, read_ranking_table
+        from echelon.tables.formats import output_format
+        from echelon.trained.ranking import ranked_rows
+
+        output_format(out, None)
+        require_places((data, pairs, model_file), out=out, save=save)
         if model_file is not None:
-            _refuse_training(target, pairs, save)
+            _refuse_training(target=target, pairs=pairs, save=save)
             trained, table = _apply(
                 model_file, data, qid, id, one_query, format=format, delimiter=delimiter
             )
@@ -88,8 +96,6 @@ def rank(
                 raise UsageError(
                     "--one-query is for --model-file; to train on one query leave --qid out."
                 )
-            from echelon.tables import read_ranking_table
-
             table = read_ranking_table(
                 data,
                 target,
@@ -106,42 +112,23 @@ def rank(
             if save is not None:
                 trained.save(save)
                 say(f"Written: {save}")
-        rows = _write(trained, table, top, out)
+        frame = ranked_rows(trained, table, top)
+        with TableWriter(out) as writer:
+            writer.write(frame)
         if out != "-":
-            say(f"Ranking of {rows:,} rows: {out}")
+            say(f"Ranking of {len(frame):,} rows: {out}")
 
 
-class Speaker:
-    """Lines about the work, on standard output unless the ranking goes there."""
-
-    def __init__(self, out: str) -> None:
-        self._aside = out == "-"
-
-    def __call__(self, text: str) -> None:
-        """Say one line."""
-        typer.echo(text, err=self._aside)
-
-
-def _refuse_unwritable(out: str, save: Path | None, *sources: str | Path | None) -> None:
-    """Before the work, not after it."""
-    from echelon.tables.formats import output_format
-
-    output_format(out, None)
-    require_place("--out", out, *sources)
-    if save is not None:
-        require_place("--save", save, *sources)
-
-
-def _refuse_training(target: str | None, pairs: Path | None, save: Path | None) -> None:
-    for name, value in (("--target", target), ("--pairs", pairs), ("--save", save)):
+def _refuse_training(**options: str | Path | None) -> None:
+    for name, value in options.items():
         if value is not None:
             raise UsageError(
-                f"{name} is for training a model; with --model-file the saved one is used."
+                f"--{name} is for training a model; with --model-file the saved one is used."
             )
 
 
 def _train(
-    table: RankingTable, model: str, folds: int, seed: int, jobs: int, say: Speaker
+    table: RankingTable, model: str, folds: int, seed: int, jobs: int, say: Callable[[str], None]
 ) -> TrainedModel:
     from echelon.trained.ranking import find_ranker, train_ranker
 
@@ -171,13 +158,3 @@ def _apply(
             f"{model_file} holds a model of labels, not of rankings; use echelon predict."
         )
     return trained, read_rows_to_rank(trained, data, qid, id, one_query=one_query, **reading)
-
-
-def _write(trained: TrainedModel, table: RankingTable, top: int | None, out: str) -> int:
-    from echelon.tables import TableWriter
-    from echelon.trained.ranking import ranked_rows
-
-    frame = ranked_rows(trained, table, top)
-    with TableWriter(out) as writer:
-        writer.write(frame)
-    return len(frame)

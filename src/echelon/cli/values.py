@@ -6,7 +6,7 @@ import csv
 import errno
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,11 @@ def read_cost(path: Path | None, classes: Sequence[Any]) -> Any:
     """
     if path is None:
         return None
+    from echelon.datasets.tables import is_number
     from echelon.ordinal.costs import check_cost_matrix
 
     rows = _read_rows(path)
-    if rows and not _is_number(rows[0][-1]):
+    if rows and not is_number(rows[0][-1]):
         rows = _by_name(path, rows, [str(label) for label in classes])
     try:
         cost = [[float(cell) for cell in row] for row in rows]
@@ -58,11 +59,14 @@ def read_cost(path: Path | None, classes: Sequence[Any]) -> Any:
         return check_cost_matrix(cost, len(classes))
 
 
-def require_place(option: str, path: str | Path, *sources: str | Path | None) -> None:
-    """Refuse a file that cannot be written or that is being read: before the work, not after it."""
-    if str(path) == "-":
-        return
-    path = Path(path)
+def require_places(sources: Iterable[str | Path | None], **options: str | Path | None) -> None:
+    """Refuse files that cannot be written or that are being read: before the work, not after it."""
+    for name, place in options.items():
+        if place is not None and str(place) != "-":
+            _require_place(f"--{name}", Path(place), sources)
+
+
+def _require_place(option: str, path: Path, sources: Iterable[str | Path | None]) -> None:
     if path.is_dir():
         raise UsageError(f"{option} {path} is a folder; name a file.")
     folder = path.absolute().parent
@@ -73,6 +77,12 @@ def require_place(option: str, path: str | Path, *sources: str | Path | None) ->
     for source in sources:
         if source is not None and path.is_file() and _same_file(path, source):
             raise UsageError(f"{option} {path} would replace what is read; name another file.")
+
+
+def require_confidence(confidence: float) -> None:
+    """Refuse a confidence that is no share."""
+    if not 0.0 < confidence < 1.0:
+        raise UsageError(f"--confidence must lie between 0 and 1; found {confidence:g}.")
 
 
 def refuse_model_as_table(data: str | Path | None, usage: str) -> None:
@@ -95,14 +105,6 @@ def _read_rows(path: Path) -> list[list[str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"The costs in {path} cannot be read: {reason}.") from None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _by_name(path: Path, rows: list[list[str]], labels: list[str]) -> list[list[str]]:

@@ -95,7 +95,7 @@ def list_benchmarks(kind: str | None = None) -> list[str]:
     ['2dplanes', 'abalone', 'auto_price']
     """
     require_choice("kind", kind, ("regression", "ordinal", None))
-    sets = _registry()["benchmarks"].items()
+    sets = registry()["benchmarks"].items()
     return [name for name, facts in sets if kind in (None, facts["kind"])]
 
 
@@ -107,7 +107,7 @@ def list_splits(collection: str) -> list[str]:
     >>> list_splits("orca")[:3]
     ['balance_scale', 'bondrate', 'car']
     """
-    collections = _registry()["splits"]
+    collections = registry()["splits"]
     require_choice("collection", collection, collections)
     return list(collections[collection])
 
@@ -115,29 +115,26 @@ def list_splits(collection: str) -> list[str]:
 def find_benchmark(name: str) -> Benchmark:
     """Facts of a benchmark set by its name."""
     require_choice("name", name, list_benchmarks())
-    return Benchmark(name, **_as_tuples(_registry()["benchmarks"][name]))
+    return Benchmark(name, **registry()["benchmarks"][name])
 
 
 def find_splits(collection: str, name: str) -> Splits:
     """Facts of a table of splits by its collection and name."""
     require_choice(f"name in the collection {collection!r}", name, list_splits(collection))
-    return Splits(collection, name, **_registry()["splits"][collection][name])
+    return Splits(collection, name, **registry()["splits"][collection][name])
 
 
 @cache
-def _registry() -> Any:
-    return tomllib.loads((files(__package__) / "data" / "registry.toml").read_text("utf-8"))
+def registry() -> Any:
+    """The tables of ``data/registry.toml``, with tuples for its lists."""
+    text = (files(__package__) / "data" / "registry.toml").read_text("utf-8")
+    return _with_tuples(tomllib.loads(text))
 
 
-def _as_tuples(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        key: tuple(value)
-        if isinstance(value, list)
-        else _as_tuples(value)
-        if isinstance(value, dict)
-        else value
-        for key, value in facts.items()
-    }
+def _with_tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_tuples(inner) for key, inner in value.items()}
+    return tuple(value) if isinstance(value, list) else value
 
 
 def fetch_benchmark(

@@ -48,7 +48,14 @@ def discretize(
     array([1, 1, 1, 2])
     """
     values = _check_target(target)
-    _check_options(bins, binning, ties)
+    require_count("bins", bins, 2)
+    require_choice("binning", binning, ("quantile", "width"))
+    require_choice("ties", ties, ("together", "split"))
+    if binning == "width" and ties == "split":
+        raise ValueError(
+            "ties must be 'together' with binning='width', which never parts equal values; "
+            "found 'split'."
+        )
     distinct, group, counts = np.unique(values, return_inverse=True, return_counts=True)
     if bins > len(distinct):
         raise ValueError(
@@ -61,15 +68,12 @@ def discretize(
     if ties == "split":
         rank = np.empty(len(values), dtype=np.intp)
         rank[np.argsort(values, kind="stable")] = np.arange(len(values))
-        return np.searchsorted(_even_cuts(len(values), bins), rank, side="right") + 1
+        # The first n mod K groups get one row more.
+        k = np.arange(1, bins)
+        even = k * (len(values) // bins) + np.minimum(k, len(values) % bins)
+        return np.searchsorted(even, rank, side="right") + 1
     cuts = _cuts_between_values(np.cumsum(counts), bins)
     return np.searchsorted(cuts, group, side="right") + 1
-
-
-def _even_cuts(n_rows: int, bins: int) -> Codes:
-    """Rows below each of the K−1 cuts when the first n mod K groups get one row more."""
-    k = np.arange(1, bins)
-    return k * (n_rows // bins) + np.minimum(k, n_rows % bins)
 
 
 def _cuts_between_values(rows_up_to: Codes, bins: int) -> Codes:
@@ -102,14 +106,3 @@ def _check_target(target: npt.ArrayLike) -> Vector:
             f"the first in row {int(np.argmin(finite))}."
         )
     return values
-
-
-def _check_options(bins: int, binning: str, ties: str) -> None:
-    require_count("bins", bins, 2)
-    require_choice("binning", binning, ("quantile", "width"))
-    require_choice("ties", ties, ("together", "split"))
-    if binning == "width" and ties == "split":
-        raise ValueError(
-            "ties must be 'together' with binning='width', which never parts equal values; "
-            "found 'split'."
-        )

@@ -7,12 +7,9 @@ from importlib.resources import as_file, files
 from typing import Any
 
 from .._utils.messages import require_choice
+from .benchmarks import registry
 from .bunches import as_labels, encode_labels, make_bunch, read_inputs
 from .tables import read_table
-
-_BEN_DAVID = "A. Ben-David, donated to the WEKA project; taken from skordinal 0.2.0"
-_BSD = "BSD-3-Clause, copyright (c) 2025 The skordinal developers"
-_MONOTONE = "The label is meant not to fall as an input rises, though noise breaks this at times."
 
 
 @dataclass(frozen=True)
@@ -20,69 +17,8 @@ class _Embedded:
     title: str
     labels: tuple[str, ...]
     text: str
-    origin: str = _BEN_DAVID
-    licence: str = _BSD
-
-
-def _digits(last: int) -> tuple[str, ...]:
-    return tuple(str(label) for label in range(1, last + 1))
-
-
-_SETS = {
-    "anes96": _Embedded(
-        "Party identification, American National Election Study 1996",
-        (
-            "strong Democrat",
-            "weak Democrat",
-            "independent Democrat",
-            "independent",
-            "independent Republican",
-            "weak Republican",
-            "strong Republican",
-        ),
-        "944 voters. Inputs: popul, population of the place in thousands; TVnews, how many times a "
-        "week television news is watched; selfLR, ClinLR and DoleLR, where voters place "
-        "themselves, Clinton and Dole from 1 (extremely liberal) to 7 (extremely conservative); "
-        "age; educ, education from 1 (eight grades at most) to 7 (doctorate); "
-        "income, bracket 1 to 24; vote, 0 for Clinton and 1 for Dole.",
-        "American National Election Studies, 1996; taken from statsmodels 0.15.0",
-        "public domain",
-    ),
-    "balance_scale": _Embedded(
-        "Balance scale",
-        ("L", "B", "R"),
-        "All 625 combinations of weight and distance, 1 to 5, on the two arms of a scale. The "
-        "label is the arm that goes down: L (left), B (balanced) or R (right), by comparing "
-        "weight times distance of the two sides. There is no noise.",
-        "R. S. Siegler (1976), UCI Machine Learning Repository, doi 10.24432/C5488X; taken from "
-        "skordinal 0.2.0",
-        f"{_BSD}; CC BY 4.0 at UCI",
-    ),
-    "era": _Embedded(
-        "Employee rejection or acceptance",
-        _digits(9),
-        "1000 judgements of how willingly a job applicant would be accepted, 1 (reject) to 9 "
-        f"(accept), given four ordinal traits in1 to in4 that the donor left unnamed. {_MONOTONE}",
-    ),
-    "esl": _Embedded(
-        "Employee selection",
-        _digits(9),
-        "488 applicants for industrial jobs, rated 1 to 9 for overall fitness by experts, given "
-        f"four ordinal scores in1 to in4 of tests and interviews. {_MONOTONE}",
-    ),
-    "lev": _Embedded(
-        "Lecturers evaluation",
-        _digits(5),
-        "1000 student evaluations: the lecturer's overall mark, 1 to 5, given four ordinal "
-        f"ratings in1 to in4. The donor counts the marks from 0 to 4. {_MONOTONE}",
-    ),
-    "swd": _Embedded(
-        "Social workers' decisions",
-        _digits(4),
-        "1000 assessments by social workers of the risk, 1 (lowest) to 4 (highest), that a child "
-        f"faces at home, given ten ordinal findings in1 to in10. {_MONOTONE}",
-    ),
-}
+    origin: str
+    licence: str
 
 
 def list_datasets() -> list[str]:
@@ -93,7 +29,7 @@ def list_datasets() -> list[str]:
     >>> list_datasets()
     ['anes96', 'balance_scale', 'era', 'esl', 'lev', 'swd']
     """
-    return sorted(_SETS)
+    return sorted(registry()["embedded"])
 
 
 def load_dataset(name: str, *, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -122,7 +58,7 @@ def load_dataset(name: str, *, return_X_y: bool = False, as_frame: bool = False)
     ((625, 4), ['L', 'B', 'R'])
     """
     require_choice("name", name, list_datasets())
-    facts = _SETS[name]
+    facts = _Embedded(**registry()["embedded"][name])
     with as_file(files(__package__) / "data" / f"{name}.csv") as path:
         table = read_table(path)
     inputs = read_inputs(table, {})

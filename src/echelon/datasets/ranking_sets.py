@@ -10,14 +10,14 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from .._utils.messages import require_choice
-from .benchmarks import as_column
+from .benchmarks import as_column, registry
+from .bunches import read_inputs
 from .tables import (
     TextTable,
     content_checksum,
     data_folders,
     find_file,
     missing,
-    numbers,
     read_table,
 )
 
@@ -34,30 +34,6 @@ class RankingSet:
     pairs: tuple[str, str] | None = None
 
 
-RANKING_SETS = {
-    "lambdarank_example": RankingSet(
-        "09a02c4968769d531430740d8a686c19d442824f75697cd28a0768e29bce723d",
-        "relevance of a document, 0 to 4; queries 1 to 201 are for training, the rest for testing",
-        "LightGBM's examples, lambdarank",
-        "MIT",
-        aside=("part", "qid"),
-    ),
-    "spambase": RankingSet(
-        "39f42413fe8c18b83e82c13b65939bcae9d43b99c98a1d1759c3b7d3f8dfe533",
-        "1 for unwanted mail, else 0",
-        "UCI, Spambase",
-        "CC BY 4.0 (UCI)",
-    ),
-    "tennis_atp_2018_2024": RankingSet(
-        "534a8313ea6666b5f3e09d3de1e047ec2444f60878f3aec3b213fb14fd826053",
-        "1 if player a won the match against player b, else 0",
-        "Jeff Sackmann / Tennis Abstract, tennis_atp",
-        "CC BY-NC-SA 4.0: with attribution, not for commercial use, share alike",
-        pairs=("a_id", "b_id"),
-    ),
-}
-
-
 def list_ranking_sets() -> list[str]:
     """Names that `fetch_ranking` knows.
 
@@ -66,7 +42,7 @@ def list_ranking_sets() -> list[str]:
     >>> list_ranking_sets()
     ['lambdarank_example', 'spambase', 'tennis_atp_2018_2024']
     """
-    return sorted(RANKING_SETS)
+    return sorted(registry()["rankings"])
 
 
 def fetch_ranking(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Bunch:
@@ -100,7 +76,7 @@ def fetch_ranking(name: str, *, data_home: str | os.PathLike[str] | None = None)
         If what was found is not the set expected.
     """
     require_choice("name", name, list_ranking_sets())
-    facts = RANKING_SETS[name]
+    facts = RankingSet(**registry()["rankings"][name])
     table = read_ranking_table(name, facts.checksum, data_home)
     content = _rows(table, facts) if facts.pairs is None else _comparisons(table, facts.pairs)
     describe = f"{name}: {facts.target}\n\nOrigin: {facts.origin}\nLicence: {facts.licence}\n"
@@ -125,11 +101,10 @@ def read_ranking_table(
 
 
 def _rows(table: TextTable, facts: RankingSet) -> dict[str, Any]:
-    names = [name for name in table.names[:-1] if name not in facts.aside]
     columns = dict(zip(table.names, table.columns, strict=True))
-    inputs = [numbers(columns[name], where=f"Column {name!r}") for name in names]
+    data, names = read_inputs(table, {}, leave_out=facts.aside).to_array()
     return {
-        "data": np.column_stack(inputs),
+        "data": data,
         "target": np.array(table.target, dtype=np.float64).astype(np.intp),
         "feature_names": names,
         "qid": np.array(columns["qid"], dtype=np.intp) if "qid" in columns else None,

@@ -16,7 +16,7 @@ from sklearn.utils import Bunch
 from .._utils.types import KeysLike, MatrixLike
 from ..ordinal.arrays import finite_vector
 from ..pairs.queries import query_codes
-from .tables import FileLike, name_of, read_text, write_text
+from .tables import FileLike, is_number, name_of, read_text, shortest_texts, write_text
 
 _QUERY = re.compile(r"\s*(\S+)\s+qid:(\S+)")
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)")
@@ -126,13 +126,15 @@ def dump_ranking_svmlight(
     first = 0 if zero_based else 1
     cells = [
         f" {j}:{value}"
-        for j, value in zip((matrix.indices + first).tolist(), _texts(matrix.data), strict=True)
+        for j, value in zip(
+            (matrix.indices + first).tolist(), shortest_texts(matrix.data), strict=True
+        )
     ]
     starts = matrix.indptr.tolist()
     lines = [
         f"{label}{query}{''.join(cells[a:b])}{end}\n"
         for label, query, a, b, end in zip(
-            _texts(labels), ids, starts[:-1], starts[1:], ends, strict=True
+            shortest_texts(labels), ids, starts[:-1], starts[1:], ends, strict=True
         )
     ]
     write_text(target, "".join(lines))
@@ -183,21 +185,19 @@ def _complaint(
     most = float("inf") if n_features is None else n_features - 1 + least
     for number, row in zip(numbers, plain, strict=True):
         label, *cells = row.split()
-        fault = _label_fault(label) or _cells_fault(cells, least, most)
+        fault = f"the label must be a number; found {label!r}"
+        if is_number(label):
+            fault = _cells_fault(cells, least, most) or ""
         if fault:
             return f"{where}, line {number}: {fault}."
     return f"{where} is not in SVMlight's format: {error}."
-
-
-def _label_fault(label: str) -> str | None:
-    return None if _is_number(label) else f"the label must be a number; found {label!r}"
 
 
 def _cells_fault(cells: list[str], least: int, most: float) -> str | None:
     before = least - 1
     for cell in cells:
         index, colon, value = cell.partition(":")
-        if not colon or not _WHOLE.fullmatch(index) or not _is_number(value):
+        if not colon or not _WHOLE.fullmatch(index) or not is_number(value):
             return f"an input must be written index:value with numbers; found {cell!r}"
         if not least <= int(index) <= most:
             limit = f"at least {least}" if int(index) < least else f"at most {most:g}"
@@ -206,19 +206,6 @@ def _cells_fault(cells: list[str], least: int, most: float) -> str | None:
             return f"indices must rise along a row; found {cell!r} after index {before}"
         before = int(index)
     return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _texts(values: npt.NDArray[np.float64]) -> list[str]:
-    """Shortest texts that are read back as the same numbers."""
-    return [repr(value).removesuffix(".0") for value in values.tolist()]
 
 
 def _id_texts(qid: Any, n: int) -> list[str]:

@@ -44,6 +44,20 @@ def read_text(source: FileLike) -> str:
         raise ValueError(f"{name_of(source)} is not readable as UTF-8 text: {error}.") from error
 
 
+def shortest_texts(values: npt.NDArray[np.float64]) -> list[str]:
+    """Shortest texts that are read back as the same numbers."""
+    return [repr(value).removesuffix(".0") for value in values.tolist()]
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is read as a number, be it infinite."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def write_text(target: FileLike, text: str) -> None:
     """Write text whole or not at all to a path, compressed if it ends in ``.gz``, or to a file."""
     if isinstance(target, (str, os.PathLike)):
@@ -83,15 +97,11 @@ class TextTable:
 
 def read_table(path: Path) -> TextTable:
     """Read a CSV file with a header row, gzip-compressed if its name ends in ``.gz``."""
-    opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8", newline="") as stream:
-            rows = csv.reader(stream)
-            names = next(rows, [])
-            columns = list(zip(*rows, strict=True))
-    except (ValueError, EOFError, OSError, csv.Error, zlib.error) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+        rows = csv.reader(io.StringIO(read_text(path), newline=""))
+        names = next(rows, [])
+        columns = list(zip(*rows, strict=True))
+    except (ValueError, csv.Error) as error:
         raise ValueError(f"{path} is not a readable CSV table: {error}.") from error
     if not names or len(columns) != len(names):
         raise ValueError(
@@ -110,7 +120,7 @@ def write_table(path: Path, table: TextTable) -> None:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.names)
     writer.writerows(zip(*table.columns, strict=True))
-    write_whole(path, gzip.compress(text.getvalue().encode(), mtime=0))
+    write_text(path, text.getvalue())
 
 
 def data_folders(data_home: str | os.PathLike[str] | None = None) -> list[Path]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .._utils.messages import require_choice
 from .._utils.types import KeysLike
 from ..pairs.queries import query_codes
-from .tables import FileLike, name_of, read_text, write_text
+from .tables import FileLike, is_number, name_of, read_text, shortest_texts, write_text
 
 Texts = npt.NDArray[np.str_]
 
@@ -217,8 +217,8 @@ def judged_run(
         require_choice("unjudged", unjudged, ("drop",), "a number")
     found, known = _keys(run, "run"), _keys(qrels, "qrels")
     grades = dict(zip(known, qrels.relevance.tolist(), strict=True))
-    shared = set(run.qid.tolist()) & set(qrels.qid.tolist())
-    kept = _among(run.qid, shared)
+    shared = np.intersect1d(run.qid, qrels.qid)
+    kept = np.isin(run.qid, shared)
     labels = [grades.get(key) for key in found]
     if isinstance(unjudged, str):
         kept &= np.array([label is not None for label in labels], dtype=bool)
@@ -227,7 +227,7 @@ def judged_run(
     more = np.zeros(len(known), dtype=bool)
     if unretrieved == "append":
         retrieved = set(found)
-        more = _among(qrels.qid, shared)
+        more = np.isin(qrels.qid, shared)
         more &= np.array([key not in retrieved for key in known], dtype=bool)
     return JudgedRun(
         np.concatenate([filled[kept], qrels.relevance[more]]).astype(np.float64),
@@ -249,10 +249,6 @@ def _keys(rows: Run | Qrels, name: str) -> list[str]:
     return keys
 
 
-def _among(ids: Texts, wanted: set[str]) -> npt.NDArray[np.bool_]:
-    return np.fromiter((entry in wanted for entry in ids.tolist()), bool, len(ids))
-
-
 @dataclass(frozen=True)
 class _Lines:
     """Fields of a file's lines, column by column, and where each line stands."""
@@ -267,30 +263,23 @@ class _Lines:
         try:
             values = np.array(list(map(float, fields)))
         except ValueError:
-            self._refuse(
-                [_is_finite(field) for field in fields],
-                column,
-                f"the {name} must be a finite number",
-            )
-            raise
-        finite = np.isfinite(values)
-        if not finite.all():
-            self._refuse(finite.tolist(), column, f"the {name} must be a finite number")
+            values = np.array([float(field) if is_number(field) else np.nan for field in fields])
+        self._require(np.isfinite(values), column, f"the {name} must be a finite number")
         return values
 
     def integers(self, column: int, name: str) -> npt.NDArray[np.int64]:
         """One column as whole numbers."""
         values = self.floats(column, name)
-        whole = _whole(values)
-        if not whole.all():
-            self._refuse(whole.tolist(), column, f"the {name} must be a whole number")
+        self._require(_whole(values), column, f"the {name} must be a whole number")
         return values.astype(np.int64)
 
-    def _refuse(self, right: list[bool], column: int, rule: str) -> None:
-        row = right.index(False)
-        raise ValueError(
-            f"{self.where}, line {self.numbers[row]}: {rule}; found {self.columns[column][row]!r}."
-        ) from None
+    def _require(self, right: npt.NDArray[np.bool_], column: int, rule: str) -> None:
+        if not right.all():
+            row = int(np.argmin(right))
+            raise ValueError(
+                f"{self.where}, line {self.numbers[row]}: {rule}; found "
+                f"{self.columns[column][row]!r}."
+            )
 
 
 def _read_lines(source: FileLike, fields: str) -> _Lines:
@@ -317,13 +306,6 @@ def _whole(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     return np.asarray((values == np.rint(values)) & (np.abs(values) <= 2.0**53))
 
 
-def _is_finite(field: str) -> bool:
-    try:
-        return math.isfinite(float(field))
-    except ValueError:
-        return False
-
-
 def _words(values: Any, name: str) -> list[str]:
     texts = [str(value) for value in (values.tolist() if hasattr(values, "tolist") else values)]
     for text in set(texts):
@@ -333,11 +315,10 @@ def _words(values: Any, name: str) -> list[str]:
 
 
 def _figures(values: npt.ArrayLike, name: str) -> list[str]:
-    """Shortest texts that are read back as the same numbers."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise ValueError(f"{name} must be one column of finite numbers.")
-    return [repr(value).removesuffix(".0") for value in numbers.tolist()]
+    return shortest_texts(numbers)
 
 
 def _same_length(**columns: Sequence[Any]) -> None:

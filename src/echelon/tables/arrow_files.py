@@ -6,7 +6,11 @@ from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-from .faults import TableError, columns_phrase, inside
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.types as pt
+
+from .faults import TableError, inside, refuse_repeated
 from .formats import ARROW_STREAM_MAGIC
 from .sources import Source
 
@@ -40,8 +44,6 @@ class ArrowReader:
         self, kinds: Mapping[str, str], keep: Collection[str] | None = None
     ) -> Iterator[Any]:
         """The table in parts, with types that data frames have."""
-        import pyarrow as pa
-
         parts = self._schema_and_batches(keep)
         schema = next(parts)
         wanted = [name for name in schema.names if keep is None or name in keep]
@@ -53,8 +55,6 @@ class ArrowReader:
         self, keep: Collection[str] | None = None
     ) -> Generator[Any, None, None]:
         """The schema, then batches of rows with the columns to keep or more."""
-        import pyarrow as pa
-
         self.source.keep()
         read = _parquet if self.format == "parquet" else _arrow
         with self.source.open() as stream:
@@ -72,9 +72,7 @@ class ArrowReader:
 
     def _refuse_schema(self, schema: Any, keep: Collection[str] | None) -> None:
         where = self.source.name
-        repeated = sorted({name for name in schema.names if schema.names.count(name) > 1})
-        if repeated:
-            raise TableError(f"{where} has more than one {columns_phrase(repeated)}.")
+        refuse_repeated(where, schema.names)
         for field in schema:
             if (keep is None or field.name in keep) and _plain_type(field.type) is None:
                 raise TableError(
@@ -84,8 +82,6 @@ class ArrowReader:
 
 
 def _parquet(stream: Any, head: bytes, keep: Collection[str] | None) -> Iterator[Any]:
-    import pyarrow.parquet as pq
-
     with pq.ParquetFile(stream) as file:
         names = file.schema_arrow.names
         yield file.schema_arrow
@@ -94,8 +90,6 @@ def _parquet(stream: Any, head: bytes, keep: Collection[str] | None) -> Iterator
 
 
 def _arrow(stream: Any, head: bytes, keep: Collection[str] | None) -> Iterator[Any]:
-    import pyarrow as pa
-
     if head.startswith(ARROW_STREAM_MAGIC):
         with pa.ipc.open_stream(stream) as batches:
             yield batches.schema
@@ -109,9 +103,6 @@ def _arrow(stream: Any, head: bytes, keep: Collection[str] | None) -> Iterator[A
 
 def _plain_type(type: Any) -> Any:
     """Type that a column is read as; None for types that no table of inputs has."""
-    import pyarrow as pa
-    import pyarrow.types as pt
-
     if pt.is_dictionary(type):
         plain = _plain_type(type.value_type)
         return type if plain is not None and type.ordered else plain
@@ -129,9 +120,6 @@ def _plain_type(type: Any) -> Any:
 
 
 def _plain(column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.types as pt
-
     wanted = _plain_type(column.type)
     if pt.is_dictionary(column.type) and not pt.is_dictionary(wanted):
         column = column.cast(column.type.value_type)

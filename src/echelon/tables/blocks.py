@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, BinaryIO
 
 from .faults import TableError
 from .sources import Source
@@ -68,12 +68,15 @@ def _refuse_bad_bytes(block: bytes, name: str, line: int) -> None:
 class TwoPassReader:
     """A file that is read once for its columns, known only at its end, and once for its rows.
 
-    A subclass gives ``kinds(target)``, which sets ``_names``, and ``tables(kinds, keep)``.
+    A subclass gives ``kinds(target)``, which sets ``_names``, and ``tables(kinds, keep)``; with
+    `absent_is_zero`, a column that no row names is zero in all of them.
 
     Parameters
     ----------
     source : Source
     """
+
+    absent_is_zero = False
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -88,4 +91,10 @@ class TwoPassReader:
 
     def kinds(self, target: str | None = None) -> dict[str, str]:
         """Kind of every column, by all rows; what is missing in `target` is only an empty cell."""
+        raise NotImplementedError
+
+    def tables(
+        self, kinds: Mapping[str, str], keep: Collection[str] | None = None
+    ) -> Iterator[Any]:
+        """The table in parts, as pyarrow tables."""
         raise NotImplementedError

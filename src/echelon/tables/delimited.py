@@ -9,10 +9,21 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import Any, BinaryIO
 
-from . import blocks, cells
-from .faults import Argument, TableError, columns_phrase, listed
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from . import blocks
+from .faults import MISSING_MARKS, Argument, TableError, listed, refuse_repeated
 from .formats import delimiter_name, likely_delimiter
-from .kinds import column_of_text, kind_of_labels, kind_with
+from .kinds import (
+    FALSE_WORDS,
+    FAST_TYPES,
+    TRUE_WORDS,
+    columns_of_text,
+    kind_of_labels,
+    kind_of_text,
+    kind_with,
+)
 from .sources import FIRST_BYTES, Source
 
 LONGEST_ROW = 1 << 28
@@ -49,10 +60,8 @@ class DelimitedReader:
         rows = 0
         for batch in self._batches({}, None):
             for name, column in zip(kinds, batch.columns, strict=True):
-                if name == target:
-                    kinds[name] = kind_with(kinds[name], column, rows > 0, kind_of_labels)
-                else:
-                    kinds[name] = kind_with(kinds[name], column, rows > 0)
+                kind_of = kind_of_labels if name == target else kind_of_text
+                kinds[name] = kind_with(kinds[name], column, rows > 0, kind_of)
             rows += batch.num_rows
         if not rows:
             raise TableError(f"{self.source.name} has a header and no rows.")
@@ -70,33 +79,17 @@ class DelimitedReader:
             Columns to read; all by default.
         """
         wanted = [name for name in self.names() if keep is None or name in keep]
-        types = {name: _fast_type(kinds.get(name, "text")) for name in wanted}
+        types = {name: FAST_TYPES.get(kinds.get(name, "text"), pa.string()) for name in wanted}
         row = 0
-        if self.source.can_be_reopened:
+        # Some cell may be written in a way that takes a closer look; text goes on from there.
+        for parsed in (types, {}) if self.source.can_be_reopened else ({},):
             try:
-                for batch in self._batches(types, wanted):
-                    yield self._converted(batch, kinds, row)
+                for batch in self._batches(parsed, wanted, row):
+                    yield columns_of_text(batch, kinds, self.source.name, row)
                     row += batch.num_rows
                 return
             except _CellError:
-                # Some cell is written in a way that takes a closer look; go on from here.
-                pass
-        for batch in self._batches({}, wanted, row):
-            yield self._converted(batch, kinds, row)
-            row += batch.num_rows
-
-    def _converted(self, batch: Any, kinds: Mapping[str, str], row: int) -> Any:
-        """A batch with its columns of text as what they stand for."""
-        import pyarrow as pa
-
-        names = batch.schema.names
-        columns = [
-            column_of_text(column, kinds.get(name, "text"), self.source.name, name, row)
-            if pa.types.is_string(column.type)
-            else column
-            for name, column in zip(names, batch.columns, strict=True)
-        ]
-        return pa.table(columns, names=names)
+                continue
 
     def _batches(
         self, types: Mapping[str, Any], wanted: list[str] | None, row: int = 0
@@ -122,9 +115,6 @@ class DelimitedReader:
         self, types: Mapping[str, Any], wanted: list[str] | None, size: int
     ) -> Iterator[Any]:
         """A batch for each block of text."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
         names, end = self.names(), _End(len(self.names()), self.delimiter)
         with self.source.open() as stream:
             stream.read(self._header_bytes)
@@ -141,9 +131,9 @@ class DelimitedReader:
                     convert_options=arrow_csv.ConvertOptions(
                         column_types={name: types.get(name, pa.string()) for name in names},
                         include_columns=wanted,
-                        null_values=list(cells.MISSING_MARKS),
-                        true_values=cells.TRUE_WORDS,
-                        false_values=cells.FALSE_WORDS,
+                        null_values=list(MISSING_MARKS),
+                        true_values=TRUE_WORDS,
+                        false_values=FALSE_WORDS,
                     ),
                 )
             except pa.ArrowInvalid as error:
@@ -179,9 +169,7 @@ class DelimitedReader:
 
     def _refuse_header(self, names: list[str]) -> None:
         where = self.source.name
-        repeated = sorted({name for name in names if names.count(name) > 1})
-        if repeated:
-            raise TableError(f"{where} has more than one {columns_phrase(repeated)}.")
+        refuse_repeated(where, names)
         if _all_numbers(names):
             raise TableError(
                 f"{where} begins with numbers, {listed(map(repr, names), 3)}, where names of "
@@ -324,11 +312,3 @@ def _all_numbers(names: list[str]) -> bool:
         return not all(float(name).is_integer() for name in names)
     except (ValueError, OverflowError):
         return False
-
-
-def _fast_type(kind: str) -> Any:
-    """Type that pyarrow parses a kind as; dates and text pass through text."""
-    import pyarrow as pa
-
-    types = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
-    return types.get(kind, pa.string())

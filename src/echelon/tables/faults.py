@@ -6,6 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+MISSING_MARKS = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None")
+_WANTED = {
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "one of true, false, yes and no",
+    "date": "a date such as 2024-01-31",
+}
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -78,6 +86,26 @@ def columns_phrase(names: Sequence[str]) -> str:
     """``column 'a'`` or ``columns 'a', 'b'``."""
     word = "column" if len(names) == 1 else "columns"
     return f"{word} {listed(repr(name) for name in names)}"
+
+
+def refuse_repeated(where: str, names: Sequence[str]) -> None:
+    """Refuse names that more than one column has."""
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise TableError(f"{where} has more than one {columns_phrase(repeated)}.")
+
+
+def counted(count: int) -> str:
+    """``1 row`` or ``2 rows``."""
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def wrong_cell(where: str, name: str, kind: str, found: object, row: int) -> TableError:
+    """The error for a cell that is not of its column's kind; rows count from 0."""
+    return TableError(
+        f"Column {name!r} of {inside(where)} holds {found!r} in row {row + 1}, where "
+        f"{_WANTED[kind]} is expected."
+    )
 
 
 def no_such_column(where: str, name: str, names: Sequence[str]) -> TableError:

@@ -8,6 +8,9 @@ from .faults import Argument, TableError, listed
 
 FORMATS = ("csv", "tsv", "parquet", "arrow", "jsonl", "svmlight")
 TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight")
+# Columns of an svmlight file.
+LABEL = "label"
+QUERY = "qid"
 WRITTEN_FORMATS = ("csv", "tsv", "parquet", "arrow", "jsonl")
 
 _SUFFIXES = {
@@ -50,6 +53,11 @@ def named_format(path: Path) -> str | None:
     if suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
     return _SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+def is_svmlight(source: str | Path, format: str | None = None) -> bool:
+    """Whether a table is one of svmlight, which has names for labels and queries of its own."""
+    return (checked_format(format) or named_format(Path(source))) == "svmlight"
 
 
 def checked_format(format: str | None, allowed: tuple[str, ...] = FORMATS) -> str | None:

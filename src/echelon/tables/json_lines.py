@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import reduce
 from typing import Any
 
-from . import cells
+import pyarrow as pa
+import pyarrow.types as pt
+from pyarrow import json as arrow_json
+
 from .blocks import TwoPassReader, line_blocks
 from .faults import TableError
-from .kinds import column_of_text, joined_kind
+from .kinds import FAST_TYPES, accepts, columns_of_text, dates, joined_kind, without_marks
 
 
 class _Digits(str):
@@ -47,20 +51,12 @@ class JsonLinesReader(TwoPassReader):
         self, kinds: Mapping[str, str], keep: Collection[str] | None = None
     ) -> Iterator[Any]:
         """The table in parts; columns that `kinds` does not name are left out."""
-        import pyarrow as pa
-
         wanted = [name for name in kinds if keep is None or name in keep]
         row = 0
         for block, line in self._blocks():
             table = self._parsed(block, line, {name: kinds[name] for name in wanted})
-            columns = [
-                column_of_text(column, kinds[name], self.source.name, name, row)
-                if pa.types.is_string(column.type)
-                else column
-                for name, column in zip(wanted, table.columns, strict=True)
-            ]
+            yield columns_of_text(table, kinds, self.source.name, row)
             row += table.num_rows
-            yield pa.table(columns, names=wanted)
 
     def _blocks(self) -> Iterator[tuple[bytes, int]]:
         with self.source.open() as stream:
@@ -69,47 +65,18 @@ class JsonLinesReader(TwoPassReader):
                     yield block, line
 
     def _kinds_in(self, block: bytes, line: int, target: str | None) -> dict[str, str]:
-        import pyarrow as pa
-
         try:
             table = _read_fast(block, None)
             parts = {name: _kind_of_column(table[name]) for name in table.column_names}
         except (pa.ArrowInvalid, _NotPlainError):
             columns = _transposed(self._objects(block, line))
-            parts = {name: self._kind_of_values(name, cells) for name, cells in columns.items()}
+            parts = {name: _kind_of_values(values) for name, values in columns.items()}
         if target in parts and parts[target] in ("boolean", "date"):
             parts[target] = "text"
         return parts
 
-    def _kind_of_values(self, name: str, values: list[Any]) -> str:
-        import pyarrow as pa
-
-        kinds = []
-        for matches in (_is_digits, _is_truth, _is_text, _is_nothing):
-            part = [value for value in values if matches(value)]
-            if not part:
-                continue
-            if matches is _is_digits:
-                whole = all(value.lstrip("-").isdigit() for value in part)
-                kinds.append("integer" if whole else "number")
-            elif matches is _is_text:
-                kinds.append(_kind_of_strings(pa.array(part, pa.string())))
-            else:
-                kinds.append("boolean" if matches is _is_truth else "empty")
-        kind = kinds[0]
-        for other in kinds[1:]:
-            kind = joined_kind(kind, other)
-        return kind
-
     def _parsed(self, block: bytes, line: int, kinds: Mapping[str, str]) -> Any:
-        import pyarrow as pa
-
-        types = {
-            "integer": pa.int64(),
-            "number": pa.float64(),
-            "boolean": pa.bool_(),
-            "empty": pa.float64(),
-        }
+        types = {**FAST_TYPES, "empty": pa.float64()}
         schema = pa.schema([(name, types.get(kind, pa.string())) for name, kind in kinds.items()])
         try:
             return _read_fast(block, schema).select(list(kinds))
@@ -148,9 +115,6 @@ class _NotPlainError(Exception):
 
 
 def _read_fast(block: bytes, schema: Any) -> Any:
-    import pyarrow as pa
-    from pyarrow import json as arrow_json
-
     return arrow_json.read_json(
         pa.BufferReader(block),
         read_options=arrow_json.ReadOptions(block_size=len(block) + 1),
@@ -162,13 +126,10 @@ def _read_fast(block: bytes, schema: Any) -> Any:
 
 
 def _kind_of_column(column: Any) -> str:
-    import pyarrow.types as pt
-
-    if pt.is_null(column.type):
-        return "empty"
     if pt.is_integer(column.type):
         return "number" if column.null_count else "integer"
     for matches, kind in (
+        (pt.is_null, "empty"),
         (pt.is_floating, "number"),
         (pt.is_boolean, "boolean"),
         (pt.is_timestamp, "date"),
@@ -182,10 +143,10 @@ def _kind_of_column(column: Any) -> str:
 
 def _kind_of_strings(column: Any) -> str:
     """Texts stay texts, even of digits; dates have no other form in JSON."""
-    plain = cells.without_marks(column)
+    plain = without_marks(column)
     if plain.null_count == len(plain):
         return "empty"
-    return "date" if cells.accepts(cells.dates, plain) else "text"
+    return "date" if accepts(dates, plain) else "text"
 
 
 def _transposed(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -198,20 +159,19 @@ def _transposed(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return columns
 
 
-def _is_digits(value: Any) -> bool:
-    return isinstance(value, _Digits)
+def _kind_of_values(values: list[Any]) -> str:
+    """Kind of a column by values that the fast parser refuses."""
+    texts = [value for value in values if type(value) is str]
+    kinds = {_kind_of_value(value) for value in values if type(value) is not str}
+    if texts:
+        kinds.add(_kind_of_strings(pa.array(texts, pa.string())))
+    return reduce(joined_kind, kinds)
 
 
-def _is_truth(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and not isinstance(value, _Digits)
-
-
-def _is_nothing(value: Any) -> bool:
-    return value is None
+def _kind_of_value(value: _Digits | bool | None) -> str:
+    if isinstance(value, _Digits):
+        return "integer" if value.lstrip("-").isdigit() else "number"
+    return "empty" if value is None else "boolean"
 
 
 def _as_written(value: Any) -> str | None:

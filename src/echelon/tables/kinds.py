@@ -1,28 +1,100 @@
-"""Kinds of columns, told from all cells and never from the first ones only."""
+"""Kinds of columns, told from all cells and never from the first ones only.
+
+Cells are pyarrow arrays of text, so that a cell means the same whether a file is read whole or in
+parts, and whether its column was parsed fast or cell by cell.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import cells
-from .faults import TableError, inside
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .faults import MISSING_MARKS, wrong_cell
 
 # What a column of a file holds. "empty" has no value; "text" keeps cells as they are written.
 # "label" is a target: text, or numbers where all cells are, and nothing else is guessed.
 NUMERIC = ("integer", "number")
-_CONVERTERS = {
-    "integer": cells.integers,
-    "number": cells.numbers,
-    "boolean": cells.truths,
-    "date": cells.dates,
-}
-_WANTED = {
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": f"one of {cells.TRUTH_IN_WORDS}",
-    "date": "a date such as 2024-01-31",
-}
+FAST_TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
+_YES = ("true", "yes")
+_NO = ("false", "no")
+_NOTHING = pa.scalar(None, pa.string())
+
+Converter = Callable[[Any], Any]
+
+
+def _spellings(words: tuple[str, ...]) -> list[str]:
+    """Words in lower case, capitalised and in capitals."""
+    return [form for word in words for form in (word, word.capitalize(), word.upper())]
+
+
+TRUE_WORDS = _spellings(_YES)
+FALSE_WORDS = _spellings(_NO)
+
+
+def without_marks(text: Any) -> Any:
+    """Text without spaces around it, null where it is a mark of a missing value."""
+    trimmed = pc.utf8_trim_whitespace(text)
+    missing = pc.is_in(trimmed, value_set=pa.array(MISSING_MARKS))
+    return pc.if_else(missing, _NOTHING, trimmed)
+
+
+def numbers(text: Any) -> Any:
+    """Text as numbers; ArrowInvalid if some cell is none."""
+    return pc.cast(without_marks(text), pa.float64())
+
+
+def integers(text: Any) -> Any:
+    """Text as whole numbers; ArrowInvalid if some cell is none."""
+    return pc.cast(without_marks(text), pa.int64())
+
+
+def truths(text: Any) -> Any:
+    """Text as truth values; ArrowInvalid if some cell is none."""
+    lower = pc.utf8_lower(without_marks(text))
+    true = pc.is_in(lower, value_set=pa.array([*_YES, "1"]))
+    known = pc.or_(true, pc.is_in(lower, value_set=pa.array([*_NO, "0"])))
+    if not pc.all(pc.or_(known, pc.is_null(lower)), min_count=0).as_py():
+        raise pa.ArrowInvalid("not a truth value")
+    return pc.if_else(known, true, pa.scalar(None, pa.bool_()))
+
+
+def words_of_truth(text: Any) -> Any:
+    """Text as truth values where it is written in words; ArrowInvalid if some cell is none."""
+    if pc.any(pc.is_in(text, value_set=pa.array(["0", "1"])), min_count=0).as_py():
+        raise pa.ArrowInvalid("a number")
+    return truths(text)
+
+
+def dates(text: Any) -> Any:
+    """Text as dates or times in ISO form, in UTC where a zone is stated; else ArrowInvalid."""
+    plain = without_marks(text)
+    if isinstance(plain, pa.ChunkedArray):
+        plain = plain.combine_chunks()
+    naive, zoned = pa.timestamp("us"), pa.timestamp("us", tz="UTC")
+    try:
+        return pc.cast(plain, naive)
+    except pa.ArrowInvalid:
+        has_zone = pc.match_substring_regex(plain, r"\d:\d\d.*(Z|[+-]\d\d(:?\d\d)?)$")
+        with_zone = pc.cast(pc.if_else(has_zone, plain, _NOTHING), zoned)
+        without = pc.cast(pc.if_else(has_zone, _NOTHING, plain), naive)
+        return pc.coalesce(without, pc.cast(with_zone, naive))
+
+
+_CONVERTERS = {"integer": integers, "number": numbers, "boolean": truths, "date": dates}
+# In the order in which they are tried; 0 and 1 are numbers unless a column is known to hold truths.
+_GUESSES = {**_CONVERTERS, "boolean": words_of_truth}
+
+
+def accepts(convert: Converter, text: Any) -> bool:
+    """Whether a converter takes all cells."""
+    try:
+        convert(text)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def joined_kind(one: str, other: str) -> str:
@@ -36,19 +108,11 @@ def joined_kind(one: str, other: str) -> str:
 
 def kind_of_text(text: Any) -> str:
     """Kind of a part of a column, given as text."""
-    plain = cells.without_marks(text)
+    plain = without_marks(text)
     if plain.null_count == len(plain):
         return "empty"
-    whole = () if plain.null_count else (("integer", cells.integers),)
-    for kind, convert in (
-        *whole,
-        ("number", cells.numbers),
-        ("boolean", cells.words_of_truth),
-        ("date", cells.dates),
-    ):
-        if cells.accepts(convert, plain):
-            return kind
-    return "text"
+    tried = (kind for kind in _GUESSES if kind != "integer" or not plain.null_count)
+    return next((kind for kind in tried if accepts(_GUESSES[kind], plain)), "text")
 
 
 def kind_with(
@@ -57,21 +121,18 @@ def kind_with(
     """Kind of a column of which some cells are known to be of a kind, with more of its cells."""
     if known == "text":
         return known
-    if kind_of is kind_of_text and known in ("number", "boolean", "date"):
-        convert = cells.words_of_truth if known == "boolean" else _CONVERTERS[known]
-        if cells.accepts(convert, text):
-            return known
+    guessed = kind_of is kind_of_text and known in ("number", "boolean", "date")
+    if guessed and accepts(_GUESSES[known], text):
+        return known
     return joined_kind(known, kind_of(text)) if begun else kind_of(text)
 
 
 def kind_of_labels(text: Any) -> str:
     """Kind of a part of a target: a cell is missing where it is empty."""
-    import pyarrow.compute as pc
-
     filled = pc.filter(text, pc.and_kleene(pc.is_valid(text), pc.not_equal(text, "")))
     if not len(filled):
         return "empty"
-    if cells.without_marks(filled).null_count:
+    if without_marks(filled).null_count:
         return "text"
     found = kind_of_text(filled)
     if found not in NUMERIC:
@@ -79,27 +140,38 @@ def kind_of_labels(text: Any) -> str:
     return found if len(filled) == len(text) else "number"
 
 
+def columns_of_text(table: Any, kinds: Mapping[str, str], where: str, first_row: int) -> Any:
+    """A table with its columns of text as their kinds."""
+    columns = [
+        column_of_text(column, kinds.get(name, "text"), where, name, first_row)
+        if pa.types.is_string(column.type)
+        else column
+        for name, column in zip(table.schema.names, table.columns, strict=True)
+    ]
+    return pa.table(columns, names=table.schema.names)
+
+
 def column_of_text(text: Any, kind: str, where: str, name: str, first_row: int) -> Any:
     """A column of text as its kind, or an error that names the first cell that is not of it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind == "empty":
         return pa.nulls(len(text), pa.float64())
     if kind == "text":
-        return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
-    convert = _CONVERTERS[kind]
+        return pc.if_else(pc.equal(text, ""), _NOTHING, text)
     try:
-        return convert(text)
+        return _CONVERTERS[kind](text)
     except pa.ArrowInvalid:
-        position = cells.first_refused(text, convert)
+        position = _first_refused(text, _CONVERTERS[kind])
         found = text[position].as_py()
         raise wrong_cell(where, name, kind, found, first_row + position) from None
 
 
-def wrong_cell(where: str, name: str, kind: str, found: object, row: int) -> TableError:
-    """The error for a cell that is not of its column's kind; rows count from 0."""
-    return TableError(
-        f"Column {name!r} of {inside(where)} holds {found!r} in row {row + 1}, where "
-        f"{_WANTED[kind]} is expected."
-    )
+def _first_refused(text: Any, convert: Converter) -> int:
+    """Position of the first cell that a converter refuses, found by halving."""
+    start, stop = 0, len(text)
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        if accepts(convert, text.slice(start, middle - start)):
+            start = middle
+        else:
+            stop = middle
+    return start

@@ -7,13 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .faults import Argument, TableError, columns_phrase, inside, no_such_column, opening
+from .faults import (
+    Argument,
+    TableError,
+    columns_phrase,
+    counted,
+    inside,
+    no_such_column,
+    opening,
+    refuse_repeated,
+)
+from .formats import LABEL, is_svmlight
 from .labels import absent_levels, ordered_labels
 from .lookalikes import identifier_reason, notes_on_texts, refuse_written_numbers
 from .reading import open_reader, whole_table
 from .schema import Schema
 from .sources import Source
-from .svmlight import LABEL, SvmlightReader
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +80,7 @@ def read_labelled_table(
         reader = open_reader(opened, format, delimiter)
         names = reader.names()
         if target is None:
-            target = LABEL if isinstance(reader, SvmlightReader) else names[-1]
+            target = LABEL if is_svmlight(source, format) else names[-1]
         frame = whole_table(reader, target)
     return labelled_table(
         frame,
@@ -150,9 +159,7 @@ def labelled_table(
 
 
 def _refuse_names(where: str, names: list[str], drop: Sequence[str], keep: Collection[str]) -> None:
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise TableError(f"{where} has more than one {columns_phrase(repeated)}.")
+    refuse_repeated(where, names)
     for name in (*drop, *keep):
         if name not in names:
             raise no_such_column(where, name, names)
@@ -166,7 +173,7 @@ def labelled_rows(
     count = int(missing.sum())
     if not count:
         return frame, []
-    rows = "1 row" if count == 1 else f"{count:,} rows"
+    rows = counted(count)
     if count == len(frame):
         raise TableError(f"The target {target!r} of {inside(where)} has no labels at all.")
     if not drop_unlabelled:

@@ -9,7 +9,7 @@ import numpy as np
 
 from echelon.ordinal.labels import read_scale
 
-from .faults import Argument, TableError, listed
+from .faults import Argument, TableError, counted, listed
 
 MOST_CLASSES = 1_000
 
@@ -162,8 +162,9 @@ def encode_target(values: Any, classes: Sequence[Any], name: str = "target") -> 
     import pandas as pd
 
     column = pd.Series(values).astype("category")
-    if column.isna().any():
-        raise TableError(f"Column {name!r} has {_rows(int(column.isna().sum()))} without a label.")
+    missing = int(column.isna().sum())
+    if missing:
+        raise TableError(f"Column {name!r} has {counted(missing)} without a label.")
     places = {str(label): code for code, label in enumerate(classes)}
     numbers = {
         _number(label): code for code, label in enumerate(classes) if not isinstance(label, str)
@@ -215,7 +216,3 @@ def _number(label: Any) -> float | int | None:
     if number != number:
         return None
     return int(number) if number.is_integer() else number
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .faults import Argument, TableError, columns_phrase, inside
-from .schema import Column, Schema
+from .schema import Schema
 
 # A few texts such as 1,2 or 10% may be codes or categories.
 _MOST_CODES = 10
@@ -95,6 +95,7 @@ def notes_on_texts(schema: Schema, rows: int) -> list[str]:
 
     Examples
     --------
+    >>> from echelon.tables import Column
     >>> notes_on_texts(Schema((Column("day", "category", ("1/2/2024", "13/2/2024")),)), 10)
     ["Column 'day' is taken for categories; write dates such as '1/2/2024' as 2024-01-31."]
     """
@@ -106,17 +107,12 @@ def notes_on_texts(schema: Schema, rows: int) -> list[str]:
                 f"Column {column.name!r} is taken for categories; write dates such as "
                 f"{levels[0]!r} as 2024-01-31."
             )
-        elif _is_free_text(column, rows):
+        elif len(levels) > max(_SENTENCES, rows // 2):
             notes.append(
                 f"Column {column.name!r} has {len(levels):,} different texts in {rows:,} rows, of "
                 "which models learn next to nothing; it may be better left out."
             )
     return notes
-
-
-def _is_free_text(column: Column, rows: int) -> bool:
-    levels = column.levels or ()
-    return len(levels) > max(_SENTENCES, rows // 2)
 
 
 def identifier_reason(name: str, column: Any, kind: str) -> str | None:

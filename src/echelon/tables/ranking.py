@@ -11,13 +11,12 @@ import numpy as np
 
 from .._utils.types import Matrix, Vector
 from .faults import Argument, TableError, no_such_column, opening
-from .formats import checked_format, named_format
+from .formats import LABEL, QUERY, is_svmlight
 from .labelled import labelled_rows, model_inputs
 from .labels import absent_levels, encode_target, ordered_labels
 from .lookalikes import notes_on_texts
 from .reading import read_table
-from .schema import Schema
-from .svmlight import LABEL, QUERY
+from .schema import Schema, level_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,11 +112,6 @@ class RankingTable:
             f"There is no pair to learn from in {self.source}: {among} with different labels "
             f"{self.target!r}."
         )
-
-
-def is_svmlight(source: str | Path, format: str | None = None) -> bool:
-    """Whether a table is one of svmlight, which has names for labels and queries of its own."""
-    return (checked_format(format) or named_format(Path(source))) == "svmlight"
 
 
 def read_ranking_table(
@@ -309,13 +303,20 @@ def _judged(
             raise no_such_column(name, column, columns)
     rows: dict[str, int] = {}
     for row, entry in enumerate(ids):
-        if rows.setdefault(_text(entry), row) != row:
+        if rows.setdefault(level_text(entry).strip(), row) != row:
             raise TableError(
                 f"Column {id!r} of {where} must hold distinct ids; found {entry!r} twice."
             )
-    found = np.column_stack(
-        [_rows_of(name, side, pairs[side].tolist(), rows, where) for side in ("winner", "loser")]
-    )
+    found = np.empty((len(pairs), 2), dtype=np.intp)
+    for side, column in enumerate(("winner", "loser")):
+        for place, entry in enumerate(pairs[column].tolist()):
+            text = level_text(entry).strip()
+            if text not in rows:
+                raise TableError(
+                    f"{name} names the id {text!r} as {column} in row {place + 1:,}, which no row "
+                    f"of {where} has."
+                )
+            found[place, side] = rows[text]
     same = np.flatnonzero(found[:, 0] == found[:, 1])
     if len(same):
         raise TableError(f"{name} has a row {same[0] + 1:,} whose winner and loser are the same.")
@@ -328,23 +329,3 @@ def _weights(column: Any, name: str) -> Vector:
         if np.isfinite(weights).all() and (weights >= 0).all():
             return weights
     raise TableError(f"Column 'weight' of {name} must hold numbers that are not negative.")
-
-
-def _rows_of(
-    name: str, side: str, entries: list[Any], rows: dict[str, int], where: str
-) -> list[int]:
-    found = [rows.get(_text(entry)) for entry in entries]
-    if None in found:
-        number = found.index(None)
-        raise TableError(
-            f"{name} names the id {_text(entries[number])!r} as {side} in row {number + 1:,}, "
-            f"which no row of {where} has."
-        )
-    return [row for row in found if row is not None]
-
-
-def _text(entry: Any) -> str:
-    """An id as text: 7, 7.0 and "7" are the same."""
-    if isinstance(entry, float) and entry.is_integer():
-        return str(int(entry))
-    return str(entry).strip()

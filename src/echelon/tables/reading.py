@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from .._utils.packages import require_extra
-from .arrow_files import ArrowReader
-from .delimited import DelimitedReader
+from .blocks import TwoPassReader
 from .faults import TableError, no_such_column
 from .formats import checked_delimiter
-from .json_lines import JsonLinesReader
 from .sources import Source
-from .svmlight import SvmlightReader
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .arrow_files import ArrowReader
+    from .delimited import DelimitedReader
     from .schema import Schema
 
-Reader = ArrowReader | DelimitedReader | JsonLinesReader | SvmlightReader
+    Reader: TypeAlias = ArrowReader | DelimitedReader | TwoPassReader
 
 
 def read_table(
@@ -110,7 +109,7 @@ def read_chunks(
         reader = open_reader(opened, format, delimiter)
         if schema is None:
             kinds = reader.kinds(target)
-        elif isinstance(reader, JsonLinesReader | SvmlightReader):
+        elif isinstance(reader, TwoPassReader):
             kinds = _with_stated(reader, reader.kinds(target), schema)
         else:
             kinds = _stated(schema)
@@ -121,7 +120,8 @@ def read_chunks(
                 # What a missing column may be called instead is among all names of the file.
                 schema.refuse_missing(reader.names(), opened.name)
             if not start:
-                _refuse_absent(keep or (), frame, reader, opened.name)
+                for name in [name for name in keep or () if name not in frame.columns]:
+                    raise no_such_column(opened.name, name, reader.names())
             frame.index += start
             start += len(frame)
             for first in range(0, len(frame), rows):
@@ -130,16 +130,14 @@ def read_chunks(
             raise TableError(f"{opened.name} has no rows.")
 
 
-def _refuse_absent(keep: Collection[str], frame: pd.DataFrame, reader: Reader, where: str) -> None:
-    """Refuse columns to keep that the file does not have."""
-    for name in keep:
-        if name not in frame.columns:
-            raise no_such_column(where, name, reader.names())
-
-
 def open_reader(source: Source, format: str | None, delimiter: str | None) -> Reader:
     """The reader of a source's format."""
     require_extra("Tables need", "cli", "pandas", "pyarrow")
+    from .arrow_files import ArrowReader
+    from .delimited import DelimitedReader
+    from .json_lines import JsonLinesReader
+    from .svmlight import SvmlightReader
+
     format = source.format(format)
     if format in ("csv", "tsv"):
         return DelimitedReader(source, checked_delimiter(delimiter, format))
@@ -153,8 +151,7 @@ def open_reader(source: Source, format: str | None, delimiter: str | None) -> Re
 def _with_stated(reader: Reader, kinds: Mapping[str, str], schema: Schema) -> dict[str, str]:
     """Kinds that a schema states in place of those that a file shows."""
     stated = _stated(schema)
-    if isinstance(reader, SvmlightReader):
-        # A feature that no row names is zero in all of them.
+    if isinstance(reader, TwoPassReader) and reader.absent_is_zero:
         return {**kinds, **stated}
     return {name: stated.get(name, kind) for name, kind in kinds.items()}
 

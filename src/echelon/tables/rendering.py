@@ -4,16 +4,40 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from .._utils.types import Vector
 from .faults import TableError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _DIGITS = 6
 # Powers of ten up to this one are doubles, so that one rounded division gives the shortest text.
 _MOST_POWER = 22
+
+
+def arrow_table(frame: pd.DataFrame) -> pa.Table:
+    """A data frame as a table with columns of types that all formats hold."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    names = [str(name) for name in table.column_names]
+    return pa.table([_written(column) for column in table.columns], names=names)
+
+
+def _written(column: Any) -> Any:
+    type = column.type
+    if pt.is_dictionary(type):
+        texts = pt.is_large_string(type.value_type)
+        values = pa.string() if texts else type.value_type
+        return column.cast(
+            pa.dictionary(pa.int32(), values, ordered=True) if type.ordered else values
+        )
+    return column.cast(pa.string()) if pt.is_null(type) or pt.is_large_string(type) else column
 
 
 def delimited_rows(batch: Any, delimiter: str, shares: Collection[str] = ()) -> memoryview:
@@ -31,8 +55,6 @@ def delimited_rows(batch: Any, delimiter: str, shares: Collection[str] = ()) -> 
 
 def delimited_header(names: list[str], delimiter: str) -> bytes:
     """The first line of delimited text."""
-    import pyarrow as pa
-
     cells = _quoted(pa.array(names), delimiter)
     return (delimiter.join(cells.to_pylist()) + "\n").encode()
 
@@ -49,9 +71,6 @@ def json_rows(batch: Any, shares: Collection[str] = ()) -> memoryview:
 
 def _joined(parts: list[Any], missing: str) -> memoryview:
     """The bytes of rows, from columns of cells and what stands between them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     rows = pc.binary_join_element_wise(
         *parts, "", null_handling="replace", null_replacement=missing
     )
@@ -63,8 +82,6 @@ def _joined(parts: list[Any], missing: str) -> memoryview:
 
 def _short_cells(column: Any) -> Any:
     """Numbers from 0 to 1 with six significant digits; None for a column of anything else."""
-    import pyarrow as pa
-
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype != np.float64 or not ((values >= 0.0) & (values <= 1.0)).all():
         return None
@@ -82,8 +99,6 @@ def _rounded(values: Vector) -> Vector:
 
 
 def _cells(column: Any, delimiter: str) -> Any:
-    import pyarrow.types as pt
-
     if pt.is_dictionary(column.type):
         return _cells(column.dictionary, delimiter).take(column.indices)
     return _quoted(column, delimiter) if pt.is_string(column.type) else _texts(column)
@@ -91,9 +106,6 @@ def _cells(column: Any, delimiter: str) -> Any:
 
 def _texts(column: Any) -> Any:
     """Values as texts; moments that are all midnight are days."""
-    import pyarrow as pa
-    import pyarrow.types as pt
-
     if pt.is_timestamp(column.type):
         days = column.cast(pa.date32(), safe=False)
         if days.cast(column.type).equals(column):
@@ -102,8 +114,6 @@ def _texts(column: Any) -> Any:
 
 
 def _quoted(column: Any, delimiter: str) -> Any:
-    import pyarrow.compute as pc
-
     needs = pc.match_substring_regex(column, f'["\r\n{delimiter}]')
     if not pc.any(needs, min_count=0).as_py():
         return column
@@ -113,9 +123,6 @@ def _quoted(column: Any, delimiter: str) -> Any:
 
 
 def _json_values(name: str, column: Any) -> Any:
-    import pyarrow.compute as pc
-    import pyarrow.types as pt
-
     if pt.is_floating(column.type) and pc.any(pc.is_inf(column), min_count=0).as_py():
         raise TableError(f"Column {name!r} has an infinite number, which JSON cannot hold.")
     plain = pt.is_floating(column.type) or pt.is_integer(column.type) or pt.is_boolean(column.type)
@@ -124,8 +131,6 @@ def _json_values(name: str, column: Any) -> Any:
 
 def _json_texts(column: Any) -> Any:
     """Texts as JSON writes them; each distinct one is written once."""
-    import pyarrow as pa
-
     encoded = column.dictionary_encode()
     written = [json.dumps(text, ensure_ascii=False) for text in encoded.dictionary.to_pylist()]
     return pa.array(written, pa.string()).take(encoded.indices)

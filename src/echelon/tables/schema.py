@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import cells
-from .faults import TableError, columns_phrase, inside, listed, nearest, opening
-from .kinds import column_of_text, wrong_cell
+from .faults import (
+    MISSING_MARKS,
+    TableError,
+    columns_phrase,
+    inside,
+    listed,
+    nearest,
+    opening,
+    wrong_cell,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,11 +131,7 @@ class Schema:
         """The schema as plain lists and texts."""
         return {
             "columns": [
-                {
-                    "name": column.name,
-                    "kind": column.kind,
-                    "levels": None if column.levels is None else list(column.levels),
-                }
+                {**asdict(column), "levels": None if column.levels is None else list(column.levels)}
                 for column in self.columns
             ]
         }
@@ -236,24 +239,21 @@ def _days(series: Any) -> np.ndarray:
     return (times - np.datetime64(0, "us")) / _DAY
 
 
-def _as_categories(series: Any, column: Column, where: str) -> Any:
-    return _texts(series)
-
-
 def _floats(series: Any) -> np.ndarray:
     return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
 
 
 def _parsed(series: Any, column: Column, where: str) -> np.ndarray:
     """Texts as numbers of the column's kind."""
+    import pandas as pd
     import pyarrow as pa
+
+    from .kinds import column_of_text
 
     texts = _texts(series, marks=False)
     array = pa.array([None if value is np.nan else value for value in texts], pa.string())
     found = column_of_text(array, column.kind, where, column.name, _row(series, 0))
     if column.kind == "date":
-        import pandas as pd
-
         return _days(pd.Series(found.to_numpy(zero_copy_only=False)))
     return np.asarray(found.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
@@ -265,8 +265,7 @@ def _texts(series: Any, marks: bool = True) -> Any:
     levels = series.astype("category") if series.dtype != "category" else series
     texts: list[Any] = [level_text(label) for label in levels.cat.categories]
     if marks:
-        missing = set(cells.MISSING_MARKS)
-        texts = [np.nan if text.strip() in missing else text for text in texts]
+        texts = [np.nan if text.strip() in MISSING_MARKS else text for text in texts]
     table = np.array([*texts, np.nan], dtype=object)
     return pd.Series(table[levels.cat.codes.to_numpy()], index=series.index, dtype=object)
 
@@ -288,5 +287,5 @@ _CONVERTERS: dict[str, Callable[[Any, Column, str], Any]] = {
     "number": _as_numbers,
     "boolean": _as_truths,
     "date": _as_days,
-    "category": _as_categories,
+    "category": lambda series, column, where: _texts(series),
 }

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from sklearn.datasets import load_svmlight_file
 
 from .blocks import TwoPassReader, line_blocks
 from .faults import TableError
+from .formats import LABEL, QUERY
 
-LABEL = "label"
-QUERY = "qid"
 _MOST_FEATURES = 20_000
 _MOST_CELLS = 1 << 23
 
@@ -27,6 +28,8 @@ class SvmlightReader(TwoPassReader):
     ----------
     source : Source
     """
+
+    absent_is_zero = True
 
     def kinds(self, target: str | None = None) -> dict[str, str]:
         """Kind of every column, by all rows."""
@@ -55,8 +58,6 @@ class SvmlightReader(TwoPassReader):
         self, kinds: Mapping[str, str], keep: Collection[str] | None = None
     ) -> Iterator[Any]:
         """The table in parts, with the columns that `kinds` names."""
-        import pyarrow as pa
-
         wanted = [name for name in kinds if keep is None or name in keep]
         step = max(1, _MOST_CELLS // max(len(wanted), 1))
         for X, labels, qid in self._parts():
@@ -68,31 +69,29 @@ class SvmlightReader(TwoPassReader):
 
     def _parts(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
         """Sparse inputs by feature number, labels and queries, block by block."""
-        from sklearn.datasets import load_svmlight_file
-
         with self.source.open() as stream:
             for block, line in line_blocks(stream, self.source.name):
                 try:
-                    X, labels, qid = load_svmlight_file(
-                        io.BytesIO(block), zero_based=True, query_id=True
-                    )
+                    X, labels, qid = _load(block)
                 except (ValueError, OverflowError):
                     raise self._bad_line(block, line) from None
                 if len(labels):
                     yield X, labels, qid if len(qid) == len(labels) else None
 
     def _bad_line(self, block: bytes, line: int) -> TableError:
-        from sklearn.datasets import load_svmlight_file
-
         for place, text in enumerate(block.split(b"\n"), start=line):
             try:
-                load_svmlight_file(io.BytesIO(text + b"\n"), zero_based=True, query_id=True)
+                _load(text + b"\n")
             except (ValueError, OverflowError):
                 return TableError(
                     f"{self.source.name} has no label and features in line {place}, such as "
                     "'3 1:0.5 2:1'."
                 )
         return TableError(f"{self.source.name} has a query id in some rows only.")
+
+
+def _load(block: bytes) -> Any:
+    return load_svmlight_file(io.BytesIO(block), zero_based=True, query_id=True)
 
 
 def _arrays(

@@ -15,7 +15,6 @@ from echelon._utils.files import whole_file
 from .._utils.packages import require_extra
 from .faults import TableError
 from .formats import TEXT_FORMATS, output_format
-from .rendering import delimited_header, delimited_rows, json_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +76,8 @@ class TableWriter:
 
     def write(self, frame: pd.DataFrame) -> None:
         """Add the rows of a data frame; its index is not written."""
+        from .rendering import delimited_rows, json_rows
+
         table = self._table(frame)
         if self._batches is not None:
             self._batches.write_table(table)
@@ -107,7 +108,9 @@ class TableWriter:
         """The frame as a pyarrow table with the columns and types of the first one."""
         import pyarrow as pa
 
-        table = _arrow_table(frame)
+        from .rendering import arrow_table
+
+        table = arrow_table(frame)
         if self._schema is None:
             self._begin(table.schema)
         if table.column_names != self._schema.names:
@@ -123,6 +126,8 @@ class TableWriter:
 
     def _begin(self, schema: Any) -> None:
         import pyarrow as pa
+
+        from .rendering import delimited_header
 
         self._schema = schema
         if self.format in ("csv", "tsv"):
@@ -162,26 +167,3 @@ class _Tap(io.RawIOBase):
         if not self.shut:
             self.file.write(content)
         return len(memoryview(content).cast("B"))
-
-
-def _arrow_table(frame: pd.DataFrame) -> Any:
-    import pyarrow as pa
-
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    names = [str(name) for name in table.column_names]
-    return pa.table([_written(column) for column in table.columns], names=names)
-
-
-def _written(column: Any) -> Any:
-    """A column of a type that all formats hold."""
-    import pyarrow as pa
-    import pyarrow.types as pt
-
-    type = column.type
-    if pt.is_dictionary(type):
-        texts = pt.is_large_string(type.value_type)
-        values = pa.string() if texts else type.value_type
-        return column.cast(
-            pa.dictionary(pa.int32(), values, ordered=True) if type.ordered else values
-        )
-    return column.cast(pa.string()) if pt.is_null(type) or pt.is_large_string(type) else column

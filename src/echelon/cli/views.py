@@ -1,21 +1,88 @@
-"""How far a contest is: a table that grows on a terminal, plain lines elsewhere."""
+"""What a command shows: its table, the step under way, how far a contest is, what is written."""
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
     from echelon.model_selection import ContestProgress, Leaderboard
+    from echelon.tables import LabelledTable
 
 Show = Callable[["ContestProgress"], None]
 
 #: Lines elsewhere than on a terminal: one for each model's first fold, then about so many.
 _STEPS = 10
+
+
+def show_table(table: LabelledTable, name: str) -> None:
+    """Rows, inputs and labels in order in one line, then the notes on standard error."""
+    rows, columns = table.X.shape
+    scale = " < ".join(map(str, table.classes))
+    typer.echo(
+        f"{name}: {rows:,} rows, {columns} inputs, {len(table.classes)} levels of {table.target}: "
+        f"{scale}"
+    )
+    show_notes(*table.notes)
+
+
+def show_notes(*notes: str) -> None:
+    """A line on standard error for each."""
+    for note in notes:
+        typer.echo(f"Note: {note}", err=True)
+
+
+def json_text(content: dict[str, Any]) -> str:
+    """JSON as commands write it."""
+    return json.dumps(content, indent=2, ensure_ascii=False, default=str)
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all, and say so."""
+    from echelon._utils.files import write_whole
+
+    write_whole(path, content.encode("utf-8") if isinstance(content, str) else content)
+    typer.echo(f"Written: {path}")
+
+
+def write_report(path: Path, *content: Any, cost: Any, **options: Any) -> None:
+    """Write a report on `content`, with the sections as steps, and say so."""
+    from echelon.reporting import report
+
+    with step_line() as step:
+        step("Writing the report")
+        report(
+            *content,
+            cost="absolute" if cost is None else cost,
+            path=path,
+            on_section=lambda key: step(f"Report: {key}"),
+            **options,
+        )
+    typer.echo(f"Written: {path}")
+
+
+@contextmanager
+def step_line(quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """A function that names the step under way on standard error.
+
+    A terminal shows the last one beside a spinner, and nothing of it afterwards; elsewhere each is
+    a line, or nothing if `quiet`. Inside, nothing should go to standard output, which the spinner
+    would take for its own.
+    """
+    if not sys.stderr.isatty():
+        yield lambda text: None if quiet else typer.echo(text, err=True)
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("Working") as status:
+        yield status.update
 
 
 @contextmanager
