@@ -146,7 +146,7 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
         return self._latent(X)
 
 
-class SignedLearnerMixin(EstimatorMixin):
+class SignedLearnerMixin(OrdinalClassifierMixin):
     """An ordinal estimator that learns from signed weights V, see ``ordinal.reduction``.
 
     Ensembles prepare the inputs once and ask it again and again for other weights. A subclass

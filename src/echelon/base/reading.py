@@ -18,6 +18,7 @@ from ..ordinal.arrays import read_numbers
 from ..ordinal.columns import plain_array
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import exceedance, side_matrix
+from .mixins import OrdinalClassifierMixin
 from .validation import validate_inputs
 from .wrappers import Wrapper, final_estimator, is_passage, layers, opened
 
@@ -216,7 +217,7 @@ def _is_threshold_model(model: AroundModel) -> bool:
     return True
 
 
-class AroundModel(Wrapper):
+class AroundModel(Wrapper, OrdinalClassifierMixin):
     """Mixin of an ordinal estimator around one model, which sees the rows as they are.
 
     A subclass sets ``estimator_``, the fitted model; ``_on_codes``, whether that one knows ranks

@@ -51,7 +51,7 @@ def all_or_nothing(
     """Decorate ``fit`` so that a call that raises leaves the estimator as it was."""
 
     @functools.wraps(fit)
-    def guarded(self: Model, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    def guarded(self: Model, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         state = vars(self)
         before = state.copy()
         try:

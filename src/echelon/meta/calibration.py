@@ -43,7 +43,7 @@ from ..solvers.linear.calibration import (
 )
 
 
-class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
+class OrdinalCalibrator(AroundModel, BaseEstimator):
     """Class probabilities for any ordinal model, classifier, regressor or ranker.
 
     Parameters

@@ -57,7 +57,7 @@ def _gives_probabilities(model: ConformalOrdinal) -> bool:
     return True
 
 
-class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
+class ConformalOrdinal(AroundModel, BaseEstimator):
     """Intervals of neighbouring labels around the prediction of any model, with a guarantee.
 
     Parameters

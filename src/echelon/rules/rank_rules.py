@@ -200,6 +200,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
     True
     """
 
+    pruning_: Pruning
+    _calibration: Calibration | None
     _most_rounds = "n_rules"
     _step_factor = "shrinkage"
 
@@ -528,9 +530,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         return explain_rule_pair(first, second)
 
     def _probabilities(self, X: Any) -> Matrix:
-        if self._calibration is None:
-            return exceedance_to_probabilities(expit(2.0 * self._margins(X)))
-        return self._calibrated(self._latent(X))
+        return self._margins_and_probabilities(X)[1]
 
     def predict_with_proba(self, X: MatrixLike) -> tuple[LabelArray, Matrix]:
         """Labels and class probabilities at the cost of one of them.
@@ -545,16 +545,17 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         probabilities : ndarray of shape (n, K)
         """
         check_is_fitted(self)
+        G, probabilities = self._margins_and_probabilities(X)
+        return self._scale.decode(decode(G)), probabilities
+
+    def _margins_and_probabilities(self, X: Any) -> tuple[Matrix, Matrix]:
         if self._calibration is None:
             G = self._margins(X)
-            return self._scale.decode(decode(G)), exceedance_to_probabilities(expit(2.0 * G))
-        scores = self._latent(X)
-        labels = self._scale.decode(decode(margins(scores, self.thresholds_)))
-        return labels, self._calibrated(scores)
-
-    def _calibrated(self, scores: Vector) -> Matrix:
+            return G, exceedance_to_probabilities(expit(2.0 * G))
         slope, thresholds = self._calibration
-        return exceedance_to_probabilities(expit(slope * scores[:, None] - thresholds))
+        scores = self._latent(X)
+        above = expit(slope * scores[:, None] - thresholds)
+        return margins(scores, self.thresholds_), exceedance_to_probabilities(above)
 
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         grown = GrowingScores(self._positions(X), [part.start for part in self._ensembles])

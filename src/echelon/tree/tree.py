@@ -35,7 +35,7 @@ from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.boosting.ordinal_tree import CRITERIA, OrdinalTree, TreeLearner, TreeLimits
 
 
-class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
+class ORTree(SignedLearnerMixin, BaseEstimator):
     """Decision tree for ordered labels, with the rank of least cost in every leaf.
 
     Parameters
