@@ -32,12 +32,16 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class OrdinalData:
-    """Validated training data: inputs, codes on a scale, and one weight per row."""
+    """Validated training data: inputs, codes on a scale, and one weight per row.
+
+    ``weighted`` tells whether the weights were asked for, by row or by class.
+    """
 
     X: Any
     codes: Codes
     scale: OrdinalScale
     sample_weight: Vector
+    weighted: bool = False
 
     @property
     def n_classes(self) -> int:
@@ -98,7 +102,8 @@ def validate_ordinal_fit(
             f"y has one class only, {label!r}, among the rows of positive weight; "
             "at least two classes are needed."
         )
-    return OrdinalData(X, codes, scale, weights)
+    weighted = sample_weight is not None or class_weight is not None
+    return OrdinalData(X, codes, scale, weights, weighted)
 
 
 def read_costs(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:

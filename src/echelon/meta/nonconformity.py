@@ -43,10 +43,10 @@ class CalibrationRows:
 
     @classmethod
     def held_out(
-        cls, estimator: Any, data: OrdinalData, inside: Codes, outside: Codes, weighted: bool
+        cls, estimator: Any, data: OrdinalData, inside: Codes, outside: Codes
     ) -> CalibrationRows:
         """Score the rows outside by a model that is fitted on those inside."""
-        return cls.of(fit_on_codes(estimator, data, inside, weighted=weighted), data, outside)
+        return cls.of(fit_on_codes(estimator, data, inside), data, outside)
 
     def ascending(self) -> tuple[Vector, Codes]:
         """Scores of the true labels in ascending order, and these labels."""

@@ -35,11 +35,9 @@ from ..base.pair_explanations import PairExplanation
 from ..base.rounds import StagedMixin, take_rows
 from ..base.validation import (
     OrdinalData,
-    all_or_nothing,
     class_factors,
     one_column,
     validate_inputs,
-    validate_ordinal_fit,
 )
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count, require_positive
 from ..ordinal.reduction import decode, exceedance_to_probabilities
@@ -87,7 +85,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
     """Boosting of rules into one score with thresholds, readable rule by rule.
 
     A rule is a conjunction of conditions on single inputs, such as "income ≥ 3200 and age ≤ 34",
-    and adds its response to the score of the rows that satisfy it.
+    and adds its response to the score of the rows that satisfy it. Inputs may be a data frame and
+    may have missing values, which satisfy no condition.
 
     Parameters
     ----------
@@ -173,13 +172,13 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
 
         R(f) = Σ_{y_i > y_j} m(y_i, y_j)·s_i·s_j·exp(−(f(x_i) − f(x_j))),
 
-    with m = y_i − y_j or 1. Given Φ, only the pairs that Φ splits change: with W_> the weight of
-    those whose higher row it covers and W_< that of the others, R is least for α = ½ ln(W_>/W_<). Φ
-    is grown greedily, see ``echelon.solvers.rules.search`` for the measures, and a rule is found in
-    time linear in the rows, O(K) for each, although the loss has a term for every pair. Thresholds
-    minimise the exponential threshold loss for the final score in closed form, see
-    ``echelon.solvers.rules.losses``. [DK09] misprints the signs of the measures, the thresholds and
-    the way pairs are counted.
+    with m = y_i − y_j or 1 and s the sample weights. Given Φ, only the pairs that Φ splits change:
+    with W_> the weight of those whose higher row it covers and W_< that of the others, R is least
+    for α = ½ ln(W_>/W_<). Φ is grown greedily, see ``echelon.solvers.rules.search`` for the
+    measures, and a rule is found in time linear in the rows, O(K) for each, although the loss has a
+    term for every pair. Thresholds minimise the exponential threshold loss for the final score in
+    closed form, see ``echelon.solvers.rules.losses``. [DK09] misprints the signs of the measures,
+    the thresholds and the way pairs are counted.
 
     Probabilities are the link of the exponential loss, P(y > k) = 1/(1 + exp(−2(f − θ_k))), which
     grows too sure of itself over many rules on few rows; with the absolute error f is first scaled
@@ -202,6 +201,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
 
     pruning_: Pruning
     _calibration: Calibration | None
+    _takes_missing = True
     _most_rounds = "n_rules"
     _step_factor = "shrinkage"
 
@@ -246,30 +246,15 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self.verbose = verbose
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
-        """Boost rules.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-            May have missing values, which satisfy no condition.
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            A pair weighs the product of the weights of its rows.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
+    def _validated(self, X: Any, y: Any, sample_weight: Any) -> OrdinalData:
         self._columns = learn_columns(X, self.nominal)
-        data = validate_ordinal_fit(self, as_positions(X, self._columns), y, sample_weight)
+        return super()._validated(as_positions(X, self._columns), y, sample_weight)
+
+    def _learn(self, data: OrdinalData) -> None:
         rng = check_random_state(self.random_state)
         rows, held = self._hold_out(data, rng)
         train = take_rows(data, rows)
         self._levels = self._levels_of(train)
-        self._store_scale(data)
         losses = self._losses(train, self._levels.observed)
         starts = [loss.thresholds for loss in losses]
         held_out = None if held is None else self._held_out_error(take_rows(data, held), starts)
@@ -281,7 +266,6 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self.__dict__.pop("pruning_", None)
         rounds = list(zip(*stages, strict=True)) if stages else [()] * len(starts)
         self._keep(rounds, starts, train)
-        return self
 
     def _check_parameters(self) -> None:
         self._check_rounds()
@@ -574,8 +558,3 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         """The rules, levels and input columns that predictions are computed from."""
         check_is_fitted(self)
         return RuleModel(self._ensembles, self._levels, self._columns)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

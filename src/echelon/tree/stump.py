@@ -76,6 +76,8 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
     array([1, 3])
     """
 
+    _takes_missing = True
+
     def __init__(
         self,
         max_bins: int | None = None,
@@ -127,8 +129,3 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         if missing.any():
             values[missing] = side_matrix(np.array([self.missing_rank_]), len(self.classes_))
         return values
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -25,7 +25,7 @@ from .._utils.types import (
     Vector,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import OrdinalClassifierMixin, SignedLearnerMixin
+from ..base.mixins import ProbabilityMixin, SignedLearnerMixin
 from ..base.validation import (
     OrdinalData,
     validate_inputs,
@@ -35,7 +35,7 @@ from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.boosting.ordinal_tree import CRITERIA, OrdinalTree, TreeLearner, TreeLimits
 
 
-class ORTree(SignedLearnerMixin, BaseEstimator):
+class ORTree(SignedLearnerMixin, ProbabilityMixin, BaseEstimator):
     """Decision tree for ordered labels, with the rank of least cost in every leaf.
 
     Parameters
@@ -90,8 +90,9 @@ class ORTree(SignedLearnerMixin, BaseEstimator):
     score of the node's class shares. A node is a leaf if some rank fits all of its rows, if no
     split is possible, or at the limits above.
 
-    ``decision_function`` gives, for each threshold, the mean cost of the leaf's best rank below
-    minus that of its best rank above.
+    ``predict_proba`` gives the shares of the classes, by weight, among the training rows of the
+    leaf. ``decision_function`` gives, for each threshold, the mean cost of the leaf's best rank
+    below minus that of its best rank above.
 
     Examples
     --------
@@ -106,6 +107,8 @@ class ORTree(SignedLearnerMixin, BaseEstimator):
     |   size > 2.5
     |   |   3, weight 1
     """
+
+    _takes_missing = True
 
     def __init__(
         self,
@@ -207,18 +210,7 @@ class ORTree(SignedLearnerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.tree_.apply(validate_inputs(self, X))
 
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Shares of the classes, by weight, among the training rows of the leaf.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            A column per class from lowest to highest.
-        """
+    def _probabilities(self, X: Any) -> Matrix:
         leaves = self.apply(X)
         mass = _class_mass(self.tree_)[leaves]
         return np.asarray(mass / mass.sum(axis=1, keepdims=True))
@@ -246,11 +238,6 @@ class ORTree(SignedLearnerMixin, BaseEstimator):
 
     def _margins(self, X: Any) -> Matrix:
         return self.tree_.margins[self.apply(X)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def _rows_with_weight(data: OrdinalData, V: Matrix) -> tuple[OrdinalData, Matrix]:
