@@ -9,11 +9,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from support.data import ordinal_data
+from support.ordinal import weighted_median
 
 from echelon import SVOR, AdaBoostOR, LinearSVOR, ORStump, ProportionalOdds
 from echelon.datasets import load_era
 from echelon.ordinal.costs import cost_matrix
-from echelon.ordinal.reduction import weighted_median
 
 ASYMMETRIC = np.array([[0, 1, 5, 5], [2, 0, 1, 4], [2, 2, 0, 0.5], [9, 4, 1, 0]])
 

@@ -13,13 +13,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.data import ordinal_data
+from support.ordinal import weighted_median
 
 from echelon import LinearSVOR, OrdinalReduction, ORStump, ProportionalOdds
 from echelon.datasets import load_lev
 from echelon.ensemble.bagging import Draws, OrdinalBagging
 from echelon.ordinal.arrays import LARGEST_SEED
 from echelon.ordinal.costs import cost_matrix
-from echelon.ordinal.reduction import weighted_median
 from echelon.tree.tree import ORTree
 
 MEMBERS = {

@@ -2,13 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.ordinal import is_convex, is_v_shaped
 
 from echelon.ordinal.costs import (
     adjacent_weights,
     check_sample_costs,
     cost_matrix,
-    is_convex,
-    is_v_shaped,
     minimum_cost_codes,
     require_v_shaped,
     threshold_weights,

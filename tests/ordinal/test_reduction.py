@@ -2,8 +2,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
+from support.ordinal import is_convex, weighted_median
 
-from echelon.ordinal.costs import is_convex, threshold_weights
+from echelon.ordinal.costs import threshold_weights
 from echelon.ordinal.reduction import (
     VoteTally,
     decode,
@@ -12,7 +13,6 @@ from echelon.ordinal.reduction import (
     reduce_to_binary,
     reverse_reduce,
     side_matrix,
-    weighted_median,
 )
 
 

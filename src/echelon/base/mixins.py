@@ -27,10 +27,12 @@ from .._utils.types import (
 from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale, read_relevance
+from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
 from ..pairs import PairSet
 from ..pairs.queries import query_codes
+from ..solvers.linear.calibration import Calibration
 from .estimator import ClassifierMixin, EstimatorMixin
 from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
 from .validation import (
@@ -252,6 +254,25 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
         """
         check_is_fitted(self)
         return self._latent(X)
+
+
+class CalibratedScoreMixin(ProbabilityMixin, ThresholdModelMixin):
+    """A threshold model whose probabilities are those of a cumulative logit model of its score.
+
+    A subclass sets ``_calibration`` if it fits such a model, and has ``predict_proba`` only then.
+    """
+
+    _calibration: Calibration
+
+    def _probabilities(self, X: Any) -> Matrix:
+        check_is_fitted(self, "_calibration")
+        slope, thresholds = self._calibration
+        return class_probabilities(get_link("logit"), slope * self._latent(X), thresholds)
+
+    def calibration(self) -> Calibration | None:
+        """Slope and thresholds of probabilities given the score; None where there are none."""
+        check_is_fitted(self)
+        return getattr(self, "_calibration", None)
 
 
 class SignedLearnerMixin(CostSensitiveMixin):

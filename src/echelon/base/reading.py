@@ -13,13 +13,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._utils.types import Codes, EstimatorLike, LabelsLike, Matrix, MatrixLike, Vector
+from .._utils.types import Codes, EstimatorLike, LabelsLike, Matrix, Vector
 from ..metrics._labels import stated_order
 from ..ordinal.arrays import read_numbers
 from ..ordinal.columns import plain_array
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import exceedance, side_matrix
-from .mixins import OrdinalClassifierMixin
+from .mixins import OrdinalClassifierMixin, ThresholdModelMixin
 from .validation import OrdinalData, validate_ordinal_fit
 from .wrappers import Wrapper, final_estimator, is_passage, layers, opened
 
@@ -266,19 +266,10 @@ class AroundModel(Wrapper, OrdinalClassifierMixin):
         scale = OrdinalScale(np.arange(len(self.classes_))) if self._on_codes else self._scale
         return FittedModel(model, scale)
 
-    @available_if(_is_threshold_model)
-    def predict_latent(self, X: MatrixLike) -> Vector:
-        """Latent score of the model inside, on the scale of ``thresholds_``.
+    predict_latent = available_if(_is_threshold_model)(ThresholdModelMixin.predict_latent)
 
-        Parameters
-        ----------
-        X : array-like, or whatever the estimator reads, of shape (n, d)
-
-        Returns
-        -------
-        scores : ndarray of shape (n,)
-        """
-        check_is_fitted(self)
+    def _latent(self, X: Any) -> Vector:
+        """Latent score of the model inside."""
         scores = latent_scores(self.estimator_, self._inputs(X))
         assert scores is not None
         return scores

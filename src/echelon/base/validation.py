@@ -179,30 +179,12 @@ class RankingData:
     sample_weight: Vector
 
 
-def validate_ranking_fit(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    pairs: Any = None,
-    pair_weight: Any = None,
-) -> RankingData:
+def validate_ranking_fit(estimator: Any, X: Any, y: Any, **given: Any) -> RankingData:
     """Check inputs, labels, queries, stated pairs and weights of a ranker's ``fit``.
 
     Sets ``n_features_in_`` and ``feature_names_in_``; everything else is returned.
     """
-    data = validate_ranking_chunk(
-        estimator,
-        X,
-        y,
-        qid=qid,
-        sample_weight=sample_weight,
-        pairs=pairs,
-        pair_weight=pair_weight,
-        first=True,
-    )
+    data = validate_ranking_chunk(estimator, X, y, first=True, **given)
     if data.pairs.n_pairs == 0:
         n = data.pairs.n_items
         raise ValueError(
@@ -218,11 +200,11 @@ def validate_ranking_chunk(
     X: Any,
     y: Any,
     *,
-    qid: Any,
-    sample_weight: Any,
-    pairs: Any,
-    pair_weight: Any,
     first: bool,
+    qid: Any = None,
+    sample_weight: Any = None,
+    pairs: Any = None,
+    pair_weight: Any = None,
 ) -> RankingData:
     """Check one of several chunks of a ranker's data, which may have no pair at all."""
     if y is None and pairs is None:

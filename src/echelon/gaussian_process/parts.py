@@ -43,7 +43,7 @@ class Part:
 
     def values(self, X: Array, Y: Array | None) -> Values:
         """k(x_i, y_j): a new array, or a number where all are the same."""
-        return np.array(self.kernel(X, Y), dtype=np.float64)
+        return np.asarray(self.kernel(X, Y))
 
     def diagonal(self, X: Array) -> Values:
         """k(x_i, x_i)."""
@@ -197,9 +197,6 @@ class Linear(Part):
         super().__init__(kernel)
         self.per_feature = bool(kernel.anisotropic)
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return np.asarray(self.kernel(X, Y))
-
     def relevance(self, n_features: int) -> Array | None:
         return _one_per_feature(self.kernel.relevance, n_features)
 
@@ -233,9 +230,6 @@ class Dot(Part):
 class Scaled(Part):
     """A kernel whose only parameter is a factor of all values, with θ its logarithm."""
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return np.asarray(self.kernel(X, Y))
-
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
         if not self.n_free:
             return np.empty(0)
@@ -248,6 +242,9 @@ class Scaled(Part):
 
 class Other(Part):
     """Any kernel, by the derivatives that it lists itself, for few rows at a time."""
+
+    def values(self, X: Array, Y: Array | None) -> Values:
+        return np.array(self.kernel(X, Y), dtype=np.float64)
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
         total = np.zeros(self.n_free)

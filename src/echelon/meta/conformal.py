@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils import check_random_state, indexable
+from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -24,6 +24,7 @@ from .._utils.types import (
     MatrixLike,
     RandomStateLike,
     SplitsLike,
+    Vector,
 )
 from ..base.estimator import BaseEstimator
 from ..base.folds import folds, in_order_of_appearance, random_part
@@ -39,9 +40,10 @@ from ..ordinal.intervals import (
     conformal_p_values_by_class,
     covering_interval,
     fewest_rows,
+    margin_nonconformity,
     miscoverage,
+    probability_nonconformity,
 )
-from .nonconformity import CalibrationRows, nonconformity_scores
 
 Split = tuple[Codes, Codes]
 
@@ -350,3 +352,55 @@ def _require_labels(estimator: Any) -> None:
             f"{type(final_estimator(estimator)).__name__} predicts numbers: put a regressor into "
             "RoundedRegressor, a ranker into ThresholdedRanker, or either into OrdinalCalibrator."
         )
+
+
+@dataclass(frozen=True)
+class CalibrationRows:
+    """Calibration rows and their scores by a model that has not seen them.
+
+    Parameters
+    ----------
+    model : estimator
+    scores : ndarray of shape (n, K)
+        Nonconformity scores of every label.
+    codes : ndarray of shape (n,)
+        The true labels.
+    predicted : ndarray of shape (n,)
+        The predicted ones.
+    """
+
+    model: Any
+    scores: Matrix
+    codes: Codes
+    predicted: Codes
+
+    @classmethod
+    def of(cls, model: FittedModel, data: OrdinalData, rows: Codes) -> CalibrationRows:
+        """Score rows by a model that is fitted already."""
+        scores, predicted = nonconformity_scores(model, _safe_indexing(data.X, rows))
+        return cls(model.model, scores, data.codes[rows], predicted)
+
+    @classmethod
+    def held_out(
+        cls, estimator: Any, data: OrdinalData, inside: Codes, outside: Codes
+    ) -> CalibrationRows:
+        """Score the rows outside by a model that is fitted on those inside."""
+        return cls.of(fit_on_codes(estimator, data, inside), data, outside)
+
+    def ascending(self) -> tuple[Vector, Codes]:
+        """Scores of the true labels in ascending order, and these labels."""
+        own = self.scores[np.arange(len(self.codes)), self.codes]
+        order = np.argsort(own, kind="stable")
+        return own[order], self.codes[order]
+
+
+def nonconformity_scores(model: FittedModel, X: Any) -> tuple[Matrix, Codes]:
+    """Nonconformity score of every label for every row, and the predicted labels."""
+    predicted, probabilities = model.codes_and_probabilities(X)
+    if probabilities is not None:
+        return probability_nonconformity(probabilities, predicted), predicted
+    margins = model.margins(X)
+    if margins is None:
+        # A model that gives nothing but labels: margins say how many ranks away thresholds are.
+        margins = predicted[:, None] - (np.arange(model.scale.n_classes - 1) + 0.5)
+    return margin_nonconformity(margins, predicted), predicted

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
@@ -30,17 +29,16 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.folds import deal_folds
-from ..base.mixins import ProbabilityMixin, ThresholdModelMixin
+from ..base.mixins import CalibratedScoreMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
 from ..base.pair_explanations import PairExplanation
 from ..base.validation import OrdinalData, all_or_nothing
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix, threshold_weights
-from ..ordinal.reduction import exceedance_to_probabilities
 from ..ordinal.thresholds import fit_cost, fit_exponential
 from ..pairs import query_codes
 from ..ranking.rank_boost import RankBoost
-from ..solvers.linear.calibration import Calibration, calibrate
+from ..solvers.linear.calibration import calibrate
 
 
 def _scores_unseen_rows(model: ThresholdedRanker) -> bool:
@@ -57,7 +55,7 @@ def _ranker_explains(model: ThresholdedRanker) -> bool:
     return ranker is None or hasattr(ranker, "explain_pair")
 
 
-class ThresholdedRanker(ProbabilityMixin, ThresholdModelMixin, BaseEstimator):
+class ThresholdedRanker(CalibratedScoreMixin, BaseEstimator):
     """Ordered labels by any ranker, whose scores are cut at thresholds.
 
     Parameters
@@ -226,11 +224,7 @@ class ThresholdedRanker(ProbabilityMixin, ThresholdModelMixin, BaseEstimator):
     def _latent(self, X: Any) -> Vector:
         return _scores(self.ranker_, self._inputs(X))
 
-    predict_proba = available_if(_scores_unseen_rows)(ProbabilityMixin.predict_proba)
-
-    def _probabilities(self, X: Any) -> Matrix:
-        slope, thresholds = self._calibration
-        return exceedance_to_probabilities(expit(slope * self._latent(X)[:, None] - thresholds))
+    predict_proba = available_if(_scores_unseen_rows)(CalibratedScoreMixin.predict_proba)
 
     @available_if(_ranker_explains)
     def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:
@@ -247,11 +241,6 @@ class ThresholdedRanker(ProbabilityMixin, ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         explained: PairExplanation = self.ranker_.explain_pair(a, b)
         return explained
-
-    def calibration(self) -> Calibration | None:
-        """Slope and thresholds of probabilities given the score; None without `cv`."""
-        check_is_fitted(self)
-        return getattr(self, "_calibration", None)
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, RankBoost)

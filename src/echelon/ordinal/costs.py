@@ -65,16 +65,6 @@ def check_cost_matrix(cost: npt.ArrayLike, n_classes: int) -> Matrix:
     return matrix
 
 
-def is_v_shaped(costs: Matrix, codes: Codes | None = None) -> bool:
-    """Whether every row never falls when moving away from its code (row number by default)."""
-    return _first_dent(costs, codes) is None
-
-
-def is_convex(costs: Matrix) -> bool:
-    """Whether the steps of every row never shrink from left to right."""
-    return bool((np.diff(costs, n=2, axis=1) >= 0).all())
-
-
 def require_v_shaped(costs: Matrix, codes: Codes | None = None, *, name: str = "cost") -> None:
     """Raise an error that names the first row whose cost falls away from its own class."""
     dent = _first_dent(costs, codes)

@@ -151,8 +151,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         The rules, each body once, in the order in which they were found. A rule has its
         ``conditions``, ``response``, ``coverage``, ``class_histogram`` and ``importance``.
     thresholds_ : ndarray of shape (K−1,)
-        On the scale of the score, ascending; −∞ or +∞ next to classes without rows. Not with
-        ``loss="binary"``.
+        On the scale of the score, ascending; −∞ or +∞ next to classes without rows. Neither they
+        nor ``predict_latent``, which gives the score f(x), are there with ``loss="binary"``.
     loss_ : ndarray of shape (M,)
         Mean loss after every round, over pairs or rows; it never rises. With "binary", the mean
         over thresholds.
@@ -479,20 +479,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         X = self._positions(X)
         return self._levels.margins(np.hstack([part.margins(X) for part in self._ensembles]))
 
-    @available_if(_has_one_score)
-    def predict_latent(self, X: MatrixLike) -> Matrix:
-        """Score f(x), on the scale of ``thresholds_``; not with ``loss="binary"``.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-
-        Returns
-        -------
-        scores : ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        return self._latent(X)
+    predict_latent = available_if(_has_one_score)(ThresholdModelMixin.predict_latent)
 
     @available_if(_has_one_score)
     def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:

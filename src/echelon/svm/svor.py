@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._utils.messages import warn_caller
 from .._utils.types import (
@@ -28,9 +27,9 @@ from .._utils.types import (
     VectorLike,
 )
 from ..base.estimator import BaseEstimator
-from ..base.folds import deal_folds
+from ..base.folds import dealt_parts
 from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
-from ..base.mixins import ProbabilityMixin, SignedLearnerMixin, ThresholdModelMixin
+from ..base.mixins import CalibratedScoreMixin, SignedLearnerMixin
 from ..base.validation import (
     OrdinalData,
     read_costs,
@@ -40,10 +39,9 @@ from ..kernels import Kernel, KernelFunction
 from ..kernels.cache import row_source
 from ..ordinal.arrays import finite_vector, require_positive
 from ..ordinal.costs import cost_matrix, threshold_weights
-from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
-from ..solvers.linear.calibration import Calibration, calibrate
+from ..solvers.linear.calibration import calibrate
 from ..solvers.svor.dual import Solved, best_start
 from ..solvers.svor.smo import solve_threshold_dual
 from .problem import Formulation, Problem, SignedMachines
@@ -57,9 +55,7 @@ def _gives_probabilities(model: Any) -> bool:
     return True
 
 
-class SVOR(
-    KernelMachineMixin, SignedLearnerMixin, ProbabilityMixin, ThresholdModelMixin, BaseEstimator
-):
+class SVOR(KernelMachineMixin, SignedLearnerMixin, CalibratedScoreMixin, BaseEstimator):
     """Support vector ordinal regression: one kernel machine, K−1 thresholds [CK07].
 
     Parameters
@@ -404,14 +400,8 @@ class SVOR(
             classes=list(range(problem.data.n_classes)),
             probability=False,
         )
-        fold = deal_folds(
-            codes,
-            min(_CALIBRATION_FOLDS, len(codes)),
-            check_random_state(self.random_state),
-        )
-        scores = np.empty(len(codes))
-        for number in np.unique(fold):
-            inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        scores, rng = np.empty(len(codes)), check_random_state(self.random_state)
+        for inside, outside in dealt_parts(codes, min(_CALIBRATION_FOLDS, len(codes)), rng):
             if len(np.unique(codes[inside])) < 2:
                 raise ValueError(
                     "probability=True needs two rows or more in at least two classes, so that no "
@@ -423,8 +413,7 @@ class SVOR(
                 sample_weight=weights[inside],
                 sample_cost=None if costs is None else costs[inside],
             )
-            unseen = problem.take(outside, inside)
-            scores[outside] = machine.predict_latent(unseen)
+            scores[outside] = machine.predict_latent(problem.take(outside, inside))
         self._calibration = calibrate(scores, codes, problem.data.n_classes, weights)
 
     def _signed_learner(self, data: OrdinalData, n_threads: int, rng: Any) -> SignedMachines:
@@ -439,17 +428,7 @@ class SVOR(
     def _latent(self, X: Any) -> Vector:
         return self._scores(validate_inputs(self, X))
 
-    predict_proba = available_if(_gives_probabilities)(ProbabilityMixin.predict_proba)
-
-    def _probabilities(self, X: Any) -> Matrix:
-        check_is_fitted(self, "_calibration")
-        slope, thresholds = self._calibration
-        return class_probabilities(get_link("logit"), slope * self._latent(X), thresholds)
-
-    def calibration(self) -> Calibration | None:
-        """Slope and thresholds of probabilities given the score; None without `probability`."""
-        check_is_fitted(self)
-        return getattr(self, "_calibration", None)
+    predict_proba = available_if(_gives_probabilities)(CalibratedScoreMixin.predict_proba)
 
 
 class _Printer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -26,6 +25,7 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ProbabilityMixin, SignedLearnerMixin
+from ..base.rounds import take_rows
 from ..base.validation import (
     OrdinalData,
     validate_inputs,
@@ -138,7 +138,9 @@ class ORTree(SignedLearnerMixin, ProbabilityMixin, BaseEstimator):
         self.random_state = random_state
 
     def _fit_signed(self, data: OrdinalData, V: Matrix) -> None:
-        data, V = _rows_with_weight(data, V)
+        rows = np.flatnonzero(data.sample_weight)
+        if len(rows) < len(V):
+            data, V = take_rows(data, rows), V[rows]
         tree, _ = self._signed_learner(data, 1, check_random_state(self.random_state))(V)
         self._adopt(tree)
 
@@ -238,14 +240,6 @@ class ORTree(SignedLearnerMixin, ProbabilityMixin, BaseEstimator):
 
     def _margins(self, X: Any) -> Matrix:
         return self.tree_.margins[self.apply(X)]
-
-
-def _rows_with_weight(data: OrdinalData, V: Matrix) -> tuple[OrdinalData, Matrix]:
-    rows = np.flatnonzero(data.sample_weight)
-    if len(rows) == len(V):
-        return data, V
-    weights = data.sample_weight[rows]
-    return replace(data, X=data.X[rows], codes=data.codes[rows], sample_weight=weights), V[rows]
 
 
 def _check_max_features(value: Any, n_features: int) -> Any:
