@@ -275,7 +275,7 @@ class CalibratedScoreMixin(ProbabilityMixin, ThresholdModelMixin):
         return getattr(self, "_calibration", None)
 
 
-class SignedLearnerMixin(CostSensitiveMixin):
+class SignedLearnerMixin(CostSensitiveMixin, EstimatorMixin):
     """An ordinal estimator that learns from signed weights V, see ``ordinal.reduction``.
 
     Ensembles prepare the inputs once and ask it again and again for other weights. A subclass
@@ -286,7 +286,6 @@ class SignedLearnerMixin(CostSensitiveMixin):
     alone gives ``_fit_signed(data, V)``.
     """
 
-    n_features_in_: int
     _free_parameters: frozenset[str] = frozenset()
 
     def _signed_learner(

@@ -11,15 +11,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
-from .._utils.types import (
-    Codes,
-    LabelArray,
-    LabelsLike,
-    Mask,
-    MatrixLike,
-    Vector,
-    VectorLike,
-)
+from .._utils.types import Codes, LabelArray, LabelsLike, Mask, MatrixLike, Vector, VectorLike
 from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs.misranking import misranked

@@ -27,11 +27,7 @@ from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, SignedLearnerMixin
 from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ..base.rounds import StagedMixin, take_rows
-from ..base.validation import (
-    OrdinalData,
-    read_link_weights,
-    read_signed_weights,
-)
+from ..base.validation import OrdinalData, read_link_weights, read_signed_weights
 from ..ordinal.arrays import require_positive
 from ..ordinal.reduction import (
     ProbabilityLink,
@@ -46,10 +42,10 @@ from ..solvers.boosting.stumps import cheapest_rank, side_weights, tabulate
 from ..tree.stump import ORStump
 from .cost_learner import (
     ConstantRanker,
-    CostMember,
     Setting,
-    SignedMember,
     choose_conversion,
+    cost_member,
+    signed_member,
     weakest_good_one,
 )
 
@@ -215,12 +211,11 @@ class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
         if self.capacity is not None:
             ((name, values),) = self.capacity.items()
             settings = [{name: value} for value in values]
-        member: SignedMember | CostMember
         if self._reads_numbers:
-            member = SignedMember(ranker, data, effective_n_jobs(self.n_jobs), rng)
+            member = signed_member(ranker, data, effective_n_jobs(self.n_jobs), rng)
         else:
-            member = CostMember(ranker, data, choose_conversion(self.conversion, ranker), rng)
-        return lambda V: weakest_good_one(member.fitter(V), settings, V, self.target_error)
+            member = cost_member(ranker, data, choose_conversion(self.conversion, ranker), rng)
+        return lambda V: weakest_good_one(member(V), settings, V, self.target_error)
 
     def _takes_signed_weights(self, ranker: Any) -> bool:
         """Whether the ranker can be asked directly, with its inputs prepared once."""

@@ -35,11 +35,7 @@ from ..base.nested import (
     member_ranks,
     seed,
 )
-from ..base.validation import (
-    OrdinalData,
-    read_costs,
-    read_signed_weights,
-)
+from ..base.validation import OrdinalData, read_costs, read_signed_weights
 from ..ordinal.arrays import LARGEST_SEED, count_of, require_count
 from ..ordinal.reduction import VoteTally, decode
 from ..solvers.boosting.bins import BinnedInputs, bin_inputs, check_max_bins

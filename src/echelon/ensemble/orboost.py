@@ -25,11 +25,7 @@ from .._utils.types import (
 from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, ThresholdModelMixin
 from ..base.rounds import StagedMixin, take_rows
-from ..base.validation import (
-    OrdinalData,
-    read_costs,
-    validate_inputs,
-)
+from ..base.validation import OrdinalData, read_costs, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
 from ..ordinal.reduction import ProbabilityLink, decode, untilted_probabilities

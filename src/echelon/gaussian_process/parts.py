@@ -283,7 +283,9 @@ class Other(Part):
 
 
 class Pair(Part):
-    """A sum or product of two"""
+    """A sum or product of two parts."""
+
+    operation: np.ufunc
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -294,15 +296,18 @@ class Pair(Part):
         known = [kappa for kappa in found if kappa is not None]
         return np.sum(known, axis=0) if known else None
 
+    def values(self, X: Array, Y: Array | None) -> Values:
+        return _joined(self.operation, self.first.values(X, Y), self.second.values(X, Y))
+
+    def diagonal(self, X: Array) -> Values:
+        both: Values = self.operation(self.first.diagonal(X), self.second.diagonal(X))
+        return both
+
 
 class Sum(Pair):
     """k = k₁ + k₂."""
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return _joined(np.add, self.first.values(X, Y), self.second.values(X, Y))
-
-    def diagonal(self, X: Array) -> Values:
-        return self.first.diagonal(X) + self.second.diagonal(X)
+    operation = np.add
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
         sums = [part.contract(X, Y, weights, None) for part in (self.first, self.second)]
@@ -316,27 +321,17 @@ class Sum(Pair):
 class Product(Pair):
     """k = k₁·k₂."""
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return _joined(np.multiply, self.first.values(X, Y), self.second.values(X, Y))
-
-    def diagonal(self, X: Array) -> Values:
-        return self.first.diagonal(X) * self.second.diagonal(X)
+    operation = np.multiply
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
         a, b = self._factors(X, Y, values)
-        sums = (
-            _contract_times(self.first, X, Y, weights, a, b),
-            _contract_times(self.second, X, Y, weights, b, a),
-        )
-        return np.concatenate(sums)
+        by_first = _contract_times(self.first, X, Y, weights, a, b)
+        return np.concatenate([by_first, _contract_times(self.second, X, Y, weights, b, a)])
 
     def contract_diagonal(self, X: Array, weights: Array) -> Array:
         a, b = self.first.diagonal(X), self.second.diagonal(X)
-        sums = (
-            self.first.contract_diagonal(X, weights * b),
-            self.second.contract_diagonal(X, weights * a),
-        )
-        return np.concatenate(sums)
+        by_first = self.first.contract_diagonal(X, weights * b)
+        return np.concatenate([by_first, self.second.contract_diagonal(X, weights * a)])
 
     def _factors(self, X: Array, Y: Array | None, product: Values | None) -> tuple[Values, Values]:
         """Values of both parts, by division where the product is known and one is a number."""

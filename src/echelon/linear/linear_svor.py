@@ -10,13 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
 from .._utils.messages import require_choice, warn_caller
-from .._utils.types import (
-    ClassWeightLike,
-    CostLike,
-    LabelsLike,
-    Matrix,
-    Vector,
-)
+from .._utils.types import ClassWeightLike, CostLike, LabelsLike, Matrix, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import (
@@ -24,7 +18,6 @@ from ..base.validation import (
     all_or_nothing,
     class_factors,
     one_column,
-    validate_chunk,
     validate_inputs,
 )
 from ..ordinal.arrays import check_weights, finite_vector, require_count, require_positive
@@ -263,7 +256,7 @@ class _Stream:
         factors = np.broadcast_to(self.factors, self.scale.n_classes)
         for number, chunk in enumerate(self._raw()):
             X, y, sample_weight = _three(chunk)
-            X = validate_chunk(self._estimator, X, first=number == 0)
+            X = validate_inputs(self._estimator, X, first=number == 0)
             codes = self.scale.encode(one_column(y))
             check_consistent_length(X, codes)
             yield X, codes, _chunk_weights(sample_weight, len(codes)) * factors[codes]

@@ -25,7 +25,6 @@ from ..base.validation import (
     class_factors,
     one_column,
     read_costs,
-    validate_chunk,
     validate_inputs,
 )
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count
@@ -239,7 +238,7 @@ class PRank(CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
         if y is None:
             raise ValueError("PRank requires y to be passed, but the target y is None.")
         first = not hasattr(self, "classes_")
-        X = validate_chunk(self, X, first=first)
+        X = validate_inputs(self, X, first=first)
         if first:
             scale, codes = read_scale(one_column(y), self.classes if classes is None else classes)
             if scale.n_classes < 2:

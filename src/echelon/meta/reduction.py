@@ -15,23 +15,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples
 
 from .._utils.messages import require_choice
-from .._utils.types import (
-    Codes,
-    CostLike,
-    EstimatorLike,
-    LabelsLike,
-    Mask,
-    Matrix,
-    Vector,
-)
+from .._utils.types import Codes, CostLike, EstimatorLike, LabelsLike, Mask, Matrix, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, ProbabilityMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
-from ..base.validation import (
-    OrdinalData,
-    read_costs,
-    read_link_weights,
-)
+from ..base.validation import OrdinalData, read_costs, read_link_weights
 from ..ordinal.reduction import monotone_exceedance, reduce_to_binary, untilted_probabilities
 
 

@@ -33,12 +33,7 @@ from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
 from ..base.rounds import StagedMixin, take_rows
-from ..base.validation import (
-    OrdinalData,
-    class_factors,
-    one_column,
-    validate_inputs,
-)
+from ..base.validation import OrdinalData, class_factors, one_column, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count, require_positive
 from ..ordinal.reduction import decode, exceedance_to_probabilities
 from ..ordinal.thresholds import margins

@@ -30,11 +30,7 @@ from ..base.estimator import BaseEstimator
 from ..base.folds import dealt_parts
 from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
 from ..base.mixins import CalibratedScoreMixin, SignedLearnerMixin
-from ..base.validation import (
-    OrdinalData,
-    read_costs,
-    validate_inputs,
-)
+from ..base.validation import OrdinalData, read_costs, validate_inputs
 from ..kernels import Kernel, KernelFunction
 from ..kernels.cache import row_source
 from ..ordinal.arrays import finite_vector, require_positive

@@ -26,10 +26,7 @@ from .._utils.types import (
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ProbabilityMixin, SignedLearnerMixin
 from ..base.rounds import take_rows
-from ..base.validation import (
-    OrdinalData,
-    validate_inputs,
-)
+from ..base.validation import OrdinalData, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.boosting.ordinal_tree import CRITERIA, OrdinalTree, TreeLearner, TreeLimits
@@ -213,9 +210,7 @@ class ORTree(SignedLearnerMixin, ProbabilityMixin, BaseEstimator):
         return self.tree_.apply(validate_inputs(self, X))
 
     def _probabilities(self, X: Any) -> Matrix:
-        leaves = self.apply(X)
-        mass = _class_mass(self.tree_)[leaves]
-        return np.asarray(mass / mass.sum(axis=1, keepdims=True))
+        return self.tree_.probabilities(self._inputs(X))
 
     def to_text(self, feature_names: Sequence[str] | None = None) -> str:
         """The tree as indented lines, a question or a leaf in each.
