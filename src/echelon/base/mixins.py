@@ -374,18 +374,10 @@ class RankerMixin(EstimatorMixin):
         self
         """
         self._check_parameters()
+        given: dict[str, Any] = {"qid": qid, "sample_weight": sample_weight}
+        given |= {"pairs": pairs, "pair_weight": pair_weight}
         # No name here holds the data, so that a ranker can let go of what it has used.
-        self._learn(
-            validate_ranking_fit(
-                self,
-                X,
-                y,
-                qid=qid,
-                sample_weight=sample_weight,
-                pairs=pairs,
-                pair_weight=pair_weight,
-            )
-        )
+        self._learn(validate_ranking_fit(self, X, y, **given))
         return self
 
     def predict(self, X: MatrixLike) -> Vector:

@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.messages import warn_caller
+from .._utils.messages import require_choice, warn_caller
 from .._utils.types import (
     BoundsLike,
     ClassWeightLike,
@@ -28,7 +28,7 @@ from .._utils.types import (
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ProbabilityMixin, ThresholdModelMixin
 from ..base.validation import OrdinalData, validate_inputs
-from ..ordinal.arrays import finite_vector, require_count
+from ..ordinal.arrays import finite_vector, require_count, require_positive
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
 from ..ordinal.gaussian_intervals import predictive_probabilities
 from ..ordinal.likelihoods import Link, get_link
@@ -46,7 +46,6 @@ from .objective import (
 )
 from .start import (
     accepts_missing,
-    check_settings,
     choose_inducing,
     convergence_warnings,
     first_hyperparameters,
@@ -54,6 +53,11 @@ from .start import (
     suitable_threads,
 )
 
+_CHOICES = {
+    "inference": ("laplace", "ep"),
+    "likelihood": ("probit", "logit"),
+    "objective": ("evidence", "bound"),
+}
 #: Covariances with new rows that are held at a time.
 _BLOCK_NUMBERS = 1 << 22
 #: Mismatch of moments that expectation propagation may leave; more while it searches by the
@@ -226,7 +230,20 @@ class GPOR(ProbabilityMixin, ThresholdModelMixin, BaseEstimator):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        check_settings(self)
+        for name, choices in _CHOICES.items():
+            require_choice(name, getattr(self, name), choices)
+        if self.objective == "bound" and self.inference != "ep":
+            raise ValueError("objective='bound' needs inference='ep'; found 'laplace'.")
+        optimizer, prior = self.optimizer, self.prior
+        if not callable(optimizer):
+            require_choice("optimizer", optimizer, ("fmin_l_bfgs_b", None), "a function")
+        if not (prior is None or callable(prior)):
+            raise ValueError(f"prior must be a function or None; found {prior!r}.")
+        require_positive("noise", self.noise)
+        require_count("max_iter", self.max_iter)
+        require_count("n_restarts_optimizer", self.n_restarts_optimizer, least=0)
+        if self.n_inducing is not None:
+            require_count("n_inducing", self.n_inducing)
 
     def _learn(self, data: OrdinalData) -> None:
         cost_matrix(self.cost, data.n_classes)

@@ -250,13 +250,9 @@ def _check_max_features(value: Any, n_features: int) -> Any:
     )
 
 
-def _class_mass(tree: OrdinalTree) -> Matrix:
-    """Weight of each class in each leaf, which every fit counts."""
-    assert tree.class_mass is not None
-    return tree.class_mass
-
-
 def _lines(tree: OrdinalTree, names: list[str], classes: Any) -> list[str]:
+    # Every fit counts the classes in the leaves.
+    assert tree.class_mass is not None
     lines = []
     waiting = [(0 if len(tree.feature) else -1, 0, "")]
     while waiting:
@@ -264,7 +260,7 @@ def _lines(tree: OrdinalTree, names: list[str], classes: Any) -> list[str]:
         if question:
             lines.append("|   " * (depth - 1) + question)
         if node < 0:
-            weight = _class_mass(tree)[~node].sum()
+            weight = tree.class_mass[~node].sum()
             label = classes[tree.leaf_ranks[~node]]
             lines.append("|   " * depth + f"{label}, weight {weight:.6g}")
             continue
