@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from support.data import ordinal_data
-from support.votes import weighted_median
+from support.ordinal import weighted_median
 
 from echelon import SVOR, AdaBoostOR, LinearSVOR, ORStump, ProportionalOdds
 from echelon.datasets import load_era

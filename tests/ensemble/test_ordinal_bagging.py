@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.data import ordinal_data
-from support.votes import weighted_median
+from support.ordinal import weighted_median
 
 from echelon import LinearSVOR, OrdinalReduction, ORStump, ProportionalOdds
 from echelon.datasets import load_lev

@@ -15,8 +15,7 @@ from support.data import ordinal_data
 from echelon import GPOR, AdaBoostOR, LinearSVOR, ProportionalOdds
 from echelon.base.reading import FittedModel
 from echelon.meta.calibration import OrdinalCalibrator
-from echelon.meta.conformal import ConformalOrdinal, CoverageWarning
-from echelon.meta.nonconformity import nonconformity_scores
+from echelon.meta.conformal import ConformalOrdinal, CoverageWarning, nonconformity_scores
 from echelon.ordinal.labels import OrdinalScale
 
 WORDS = ["poor", "fair", "good", "great"]

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
-from support.votes import weighted_median
+from support.ordinal import weighted_median
 
 from echelon.ordinal.costs import threshold_weights
 from echelon.ordinal.reduction import (

@@ -15,6 +15,8 @@ from .estimator import EstimatorMixin
 class KernelMachineMixin(EstimatorMixin):
     """Scores K(x, support rows)·dual_coef_, and inputs as the parameter ``kernel`` takes them."""
 
+    kernel: Any
+
     def _store_support(self, kernel: Kernel, inputs: Any, rows: Index, coef: Vector) -> None:
         """Keep the rows with a coefficient; `rows` are their places in what was passed."""
         self.__dict__.pop("support_vectors_", None)

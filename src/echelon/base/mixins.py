@@ -27,10 +27,12 @@ from .._utils.types import (
 from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale, read_relevance
+from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
 from ..pairs import PairSet
 from ..pairs.queries import query_codes
+from ..solvers.linear.calibration import Calibration
 from .estimator import ClassifierMixin, EstimatorMixin
 from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
 from .validation import (
@@ -47,12 +49,64 @@ from .validation import (
 
 
 class OrdinalClassifierMixin(ClassifierMixin):
-    """Decoding, labels and scoring for estimators with margins G[i, k] at K−1 thresholds.
+    """Fitting, decoding, labels and scoring for estimators with margins G[i, k] at K−1 thresholds.
 
-    A subclass gives ``_margins(X)`` of shape (n, K−1), calls ``_store_scale`` in ``fit``, and has
-    ``decision_function``, ``predict`` and ``score`` from here. A subclass that decides otherwise,
-    for instance by expected cost, overrides ``_codes(X)``.
+    A subclass gives ``_learn(data)`` for rows that were checked and ``_margins(X)`` of shape
+    (n, K−1), and has ``fit``, ``decision_function``, ``predict`` and ``score`` from here. It may
+    check its parameters in ``_check_parameters``. One that has an estimator inside that reads the
+    inputs by itself sets ``_reads_numbers`` to False, and one that decides otherwise than by
+    margins, for instance by expected cost, overrides ``_codes(X)``.
     """
+
+    _reads_numbers: bool = True
+    _takes_sparse: bool = False
+    _takes_missing: bool = False
+
+    @all_or_nothing
+    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
+        """Fit to labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Sparse, a data frame, with NaN where missing, or whatever an estimator inside reads, if
+            the class takes such inputs.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Accepted where an estimator inside accepts it.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *others: Any) -> Self:
+        """The frame of every ``fit``: `others` are what it takes besides, for ``_learn``."""
+        self._check_parameters()
+        data = self._validated(X, y, sample_weight)
+        self._store_scale(data)
+        self._learn(data, *others)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Raise where a parameter makes no sense, before the data are looked at."""
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any) -> OrdinalData:
+        return validate_ordinal_fit(self, X, y, sample_weight, convert=self._reads_numbers)
+
+    def _learn(self, data: OrdinalData, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError
+
+    def _inputs(self, X: Any) -> Any:
+        """Inputs of ``predict`` and its like, checked against those of ``fit``."""
+        return validate_inputs(self, X, convert=self._reads_numbers)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.allow_nan = self._takes_missing
+        return tags
 
     def _store_scale(self, data: OrdinalData) -> None:
         self.classes_ = data.scale.classes
@@ -117,6 +171,62 @@ class OrdinalClassifierMixin(ClassifierMixin):
         return float(np.average(cost[truth, predicted], weights=weights))
 
 
+class CostSensitiveMixin(OrdinalClassifierMixin):
+    """An ordinal estimator that learns from costs of its own for every row, if it is given them.
+
+    They are the second argument of ``_learn``.
+    """
+
+    @all_or_nothing
+    def fit(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        sample_cost: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Fit to labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Sparse, with NaN where missing, a kernel matrix, or whatever an estimator inside reads,
+            if the class takes such inputs.
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Accepted where an estimator inside accepts it.
+        sample_cost : array-like of shape (n, K), optional
+            Cost of every rank for every example, V-shaped around its label; replaces `cost`.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, sample_weight, sample_cost)
+
+
+class ProbabilityMixin(OrdinalClassifierMixin):
+    """An ordinal estimator with class probabilities: a subclass gives ``_probabilities(X)``."""
+
+    def _probabilities(self, X: Any) -> Matrix:
+        raise NotImplementedError
+
+    def predict_proba(self, X: MatrixLike) -> Matrix:
+        """Class probabilities, a column per class from lowest to highest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n, K)
+            Rows sum to one and nothing is negative.
+        """
+        check_is_fitted(self)
+        return self._probabilities(X)
+
+
 class ThresholdModelMixin(OrdinalClassifierMixin):
     """An ordinal model with a latent score: G[i, k] = f(x_i) − b_k.
 
@@ -146,7 +256,26 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
         return self._latent(X)
 
 
-class SignedLearnerMixin(EstimatorMixin):
+class CalibratedScoreMixin(ProbabilityMixin, ThresholdModelMixin):
+    """A threshold model whose probabilities are those of a cumulative logit model of its score.
+
+    A subclass sets ``_calibration`` if it fits such a model, and has ``predict_proba`` only then.
+    """
+
+    _calibration: Calibration
+
+    def _probabilities(self, X: Any) -> Matrix:
+        check_is_fitted(self, "_calibration")
+        slope, thresholds = self._calibration
+        return class_probabilities(get_link("logit"), slope * self._latent(X), thresholds)
+
+    def calibration(self) -> Calibration | None:
+        """Slope and thresholds of probabilities given the score; None where there are none."""
+        check_is_fitted(self)
+        return getattr(self, "_calibration", None)
+
+
+class SignedLearnerMixin(CostSensitiveMixin, EstimatorMixin):
     """An ordinal estimator that learns from signed weights V, see ``ordinal.reduction``.
 
     Ensembles prepare the inputs once and ask it again and again for other weights. A subclass
@@ -154,7 +283,7 @@ class SignedLearnerMixin(EstimatorMixin):
     the rows; ``_adopt(result)``, which makes the estimator the fitted one of that result; and
     ``_ranks(X)``, the ranks of rows that were checked already. ``_free_parameters`` names what may
     be changed in the estimator between two calls of that function. A subclass that learns from V
-    alone gives ``_fit_signed(data, V)`` and has ``fit`` from here.
+    alone gives ``_fit_signed(data, V)``.
     """
 
     _free_parameters: frozenset[str] = frozenset()
@@ -170,33 +299,8 @@ class SignedLearnerMixin(EstimatorMixin):
     def _fit_signed(self, data: OrdinalData, V: Matrix) -> None:
         raise NotImplementedError
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        sample_cost: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Fit to labelled rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            May have missing values (NaN).
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        sample_cost : array-like of shape (n, K), optional
-            Cost of every rank for every example, V-shaped around its label; replaces `cost`.
-
-        Returns
-        -------
-        self
-        """
-        data = validate_ordinal_fit(self, X, y, sample_weight)
+    def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
         self._fit_signed(data, read_signed_weights(self, data, sample_cost))
-        self._store_scale(data)
-        return self
 
     def _ranks(self, X: Matrix) -> Codes:
         raise NotImplementedError
@@ -270,18 +374,10 @@ class RankerMixin(EstimatorMixin):
         self
         """
         self._check_parameters()
+        given: dict[str, Any] = {"qid": qid, "sample_weight": sample_weight}
+        given |= {"pairs": pairs, "pair_weight": pair_weight}
         # No name here holds the data, so that a ranker can let go of what it has used.
-        self._learn(
-            validate_ranking_fit(
-                self,
-                X,
-                y,
-                qid=qid,
-                sample_weight=sample_weight,
-                pairs=pairs,
-                pair_weight=pair_weight,
-            )
-        )
+        self._learn(validate_ranking_fit(self, X, y, **given))
         return self
 
     def predict(self, X: MatrixLike) -> Vector:

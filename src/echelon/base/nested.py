@@ -16,14 +16,14 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from .._utils.types import Codes, Vector
 from ..ordinal.arrays import LARGEST_SEED
 from ..ordinal.labels import OrdinalScale
 from .mixins import SignedLearnerMixin
 from .reading import FittedModel
-from .validation import OrdinalData, validate_ordinal_fit
+from .validation import OrdinalData
 from .wrappers import final_estimator
 
 
@@ -111,9 +111,7 @@ def knows_order(estimator: Any) -> bool:
     return f"{_path(estimator)}classes" in estimator.get_params()
 
 
-def fit_on_codes(
-    estimator: Any, data: OrdinalData, rows: Codes | None = None, *, weighted: bool
-) -> FittedModel:
+def fit_on_codes(estimator: Any, data: OrdinalData, rows: Codes | None = None) -> FittedModel:
     """A copy of the estimator fitted on some or all rows, whose labels are their codes."""
     X, codes, weights = data.X, data.codes, data.sample_weight
     if rows is not None:
@@ -124,25 +122,8 @@ def fit_on_codes(
             "Rows that are held out leave only one class to learn from; at least two classes need "
             "two rows or more."
         )
-    model.fit(X, codes, **_weight_argument(model, weights) if weighted else {})
+    model.fit(X, codes, **_weight_argument(model, weights) if data.weighted else {})
     return FittedModel(model, OrdinalScale(np.arange(data.n_classes)))
-
-
-def validate_around_fitted(
-    outer: Any, fitted: Any, X: Any, y: Any, sample_weight: Any
-) -> OrdinalData:
-    """Check data around a model that is fitted already; its scale is taken over if it has one."""
-    check_is_fitted(fitted)
-    scale = getattr(final_estimator(fitted), "_scale", None)
-    if outer.classes is not None or not isinstance(scale, OrdinalScale):
-        return validate_ordinal_fit(outer, X, y, sample_weight, convert=False)
-    reader = clone(outer).set_params(classes=scale.classes)
-    data = validate_ordinal_fit(reader, X, y, sample_weight, convert=False)
-    for name in ("n_features_in_", "feature_names_in_"):
-        outer.__dict__.pop(name, None)
-        if hasattr(reader, name):
-            setattr(outer, name, getattr(reader, name))
-    return OrdinalData(data.X, data.codes, scale, data.sample_weight)
 
 
 def _path(estimator: Any, search: str = "estimator__") -> str:

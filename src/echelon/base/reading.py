@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._utils.types import Codes, Matrix, MatrixLike, Vector
+from .._utils.types import Codes, EstimatorLike, LabelsLike, Matrix, Vector
 from ..metrics._labels import stated_order
 from ..ordinal.arrays import read_numbers
 from ..ordinal.columns import plain_array
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import exceedance, side_matrix
-from .validation import validate_inputs
+from .mixins import OrdinalClassifierMixin, ThresholdModelMixin
+from .validation import OrdinalData, validate_ordinal_fit
 from .wrappers import Wrapper, final_estimator, is_passage, layers, opened
 
 
@@ -216,14 +218,39 @@ def _is_threshold_model(model: AroundModel) -> bool:
     return True
 
 
-class AroundModel(Wrapper):
+class AroundModel(Wrapper, OrdinalClassifierMixin):
     """Mixin of an ordinal estimator around one model, which sees the rows as they are.
 
     A subclass sets ``estimator_``, the fitted model; ``_on_codes``, whether that one knows ranks
-    0 … K−1 in place of labels; and ``thresholds_`` if it has a latent score.
+    0 … K−1 in place of labels; and ``thresholds_`` if it has a latent score. ``_default`` is what
+    stands in for a parameter ``estimator`` that is None.
     """
 
+    classes: LabelsLike | None
+    estimator: EstimatorLike | None
+    _default: type[Any]
     _on_codes: bool
+    _reads_numbers = False
+
+    @property
+    def _given(self) -> Any:
+        return self._default() if self.estimator is None else self.estimator
+
+    def _validated(self, X: Any, y: Any, sample_weight: Any) -> OrdinalData:
+        """Checked data; the scale of a model that is fitted already is taken over if it has one."""
+        if self._on_codes:
+            return super()._validated(X, y, sample_weight)
+        check_is_fitted(self._given)
+        scale = getattr(final_estimator(self._given), "_scale", None)
+        if self.classes is not None or not isinstance(scale, OrdinalScale):
+            return super()._validated(X, y, sample_weight)
+        reader = clone(self).set_params(classes=scale.classes)
+        data = validate_ordinal_fit(reader, X, y, sample_weight, convert=False)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(reader, name):
+                setattr(self, name, getattr(reader, name))
+        return replace(data, scale=scale)
 
     @property
     def _keeps_margins(self) -> bool:
@@ -239,20 +266,10 @@ class AroundModel(Wrapper):
         scale = OrdinalScale(np.arange(len(self.classes_))) if self._on_codes else self._scale
         return FittedModel(model, scale)
 
-    @available_if(_is_threshold_model)
-    def predict_latent(self, X: MatrixLike) -> Vector:
-        """Latent score of the model inside, on the scale of ``thresholds_``.
+    predict_latent = available_if(_is_threshold_model)(ThresholdModelMixin.predict_latent)
 
-        Parameters
-        ----------
-        X : array-like, or whatever the estimator reads, of shape (n, d)
-
-        Returns
-        -------
-        scores : ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        validate_inputs(self, X, convert=False)
-        scores = latent_scores(self.estimator_, X)
+    def _latent(self, X: Any) -> Vector:
+        """Latent score of the model inside."""
+        scores = latent_scores(self.estimator_, self._inputs(X))
         assert scores is not None
         return scores

@@ -10,25 +10,15 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
 
-from .._utils.types import (
-    Codes,
-    LabelArray,
-    LabelsLike,
-    Mask,
-    Matrix,
-    MatrixLike,
-    Vector,
-    VectorLike,
-)
+from .._utils.types import Codes, LabelArray, LabelsLike, Mask, MatrixLike, Vector, VectorLike
 from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs.misranking import misranked
 from ..pairs.pair_rows import paired_rows
 from ..pairs.pair_set import LevelPairs, PairSet
 from ..pairs.queries import query_codes
-from .mixins import OrdinalClassifierMixin
+from .mixins import ProbabilityMixin
 from .validation import OrdinalData, RankingData
 
 Round = TypeVar("Round")
@@ -130,32 +120,14 @@ class RoundsMixin:
             print(f"{name}: round {len(rounds)} of {most}, {figures(rounds)}", flush=True)
 
 
-class StagedMixin(RoundsMixin, OrdinalClassifierMixin):
+class StagedMixin(RoundsMixin, ProbabilityMixin):
     """What the ordinal ones of them share: labels and scores after every round, and rows held out.
 
     A subclass gives ``_staged_codes(X)`` and ``_probabilities(X)``.
     """
 
-    def _probabilities(self, X: Any) -> Matrix:
-        raise NotImplementedError
-
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         raise NotImplementedError
-
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Class probabilities, a column per class from lowest to highest.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            Rows sum to one and nothing is negative.
-        """
-        check_is_fitted(self)
-        return self._probabilities(X)
 
     def staged_predict(self, X: MatrixLike) -> Iterator[LabelArray]:
         """Labels after each round.

@@ -32,12 +32,16 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class OrdinalData:
-    """Validated training data: inputs, codes on a scale, and one weight per row."""
+    """Validated training data: inputs, codes on a scale, and one weight per row.
+
+    ``weighted`` tells whether the weights were asked for, by row or by class.
+    """
 
     X: Any
     codes: Codes
     scale: OrdinalScale
     sample_weight: Vector
+    weighted: bool = False
 
     @property
     def n_classes(self) -> int:
@@ -51,7 +55,7 @@ def all_or_nothing(
     """Decorate ``fit`` so that a call that raises leaves the estimator as it was."""
 
     @functools.wraps(fit)
-    def guarded(self: Model, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    def guarded(self: Model, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         state = vars(self)
         before = state.copy()
         try:
@@ -81,10 +85,7 @@ def validate_ordinal_fit(
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
-    if convert:
-        X = _as_numbers(estimator, X, reset=True)
-    else:
-        _look_over(estimator, X, reset=True)
+    X = validate_inputs(estimator, X, first=True, convert=convert)
     scale, codes = read_scale(one_column(y), getattr(estimator, "classes", None))
     check_consistent_length(X, codes)
     weights = check_weights(sample_weight, len(codes))
@@ -98,7 +99,8 @@ def validate_ordinal_fit(
             f"y has one class only, {label!r}, among the rows of positive weight; "
             "at least two classes are needed."
         )
-    return OrdinalData(X, codes, scale, weights)
+    weighted = sample_weight is not None or class_weight is not None
+    return OrdinalData(X, codes, scale, weights, weighted)
 
 
 def read_costs(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:
@@ -174,30 +176,12 @@ class RankingData:
     sample_weight: Vector
 
 
-def validate_ranking_fit(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    *,
-    qid: Any = None,
-    sample_weight: Any = None,
-    pairs: Any = None,
-    pair_weight: Any = None,
-) -> RankingData:
+def validate_ranking_fit(estimator: Any, X: Any, y: Any, **given: Any) -> RankingData:
     """Check inputs, labels, queries, stated pairs and weights of a ranker's ``fit``.
 
     Sets ``n_features_in_`` and ``feature_names_in_``; everything else is returned.
     """
-    data = validate_ranking_chunk(
-        estimator,
-        X,
-        y,
-        qid=qid,
-        sample_weight=sample_weight,
-        pairs=pairs,
-        pair_weight=pair_weight,
-        first=True,
-    )
+    data = validate_ranking_chunk(estimator, X, y, first=True, **given)
     if data.pairs.n_pairs == 0:
         n = data.pairs.n_items
         raise ValueError(
@@ -213,11 +197,11 @@ def validate_ranking_chunk(
     X: Any,
     y: Any,
     *,
-    qid: Any,
-    sample_weight: Any,
-    pairs: Any,
-    pair_weight: Any,
     first: bool,
+    qid: Any = None,
+    sample_weight: Any = None,
+    pairs: Any = None,
+    pair_weight: Any = None,
 ) -> RankingData:
     """Check one of several chunks of a ranker's data, which may have no pair at all."""
     if y is None and pairs is None:
@@ -227,7 +211,7 @@ def validate_ranking_chunk(
         )
     if y is None and sample_weight is not None:
         raise ValueError("sample_weight needs labels y; for stated pairs pass pair_weight.")
-    X = validate_chunk(estimator, X, first=first)
+    X = validate_inputs(estimator, X, first=first)
     n = X.shape[0]
     weights = check_weights(sample_weight, n)
     relevance = None if y is None else read_relevance(one_column(y))
@@ -287,44 +271,25 @@ def _plain_row(row: Any) -> Vector:
     return np.asarray(plain, dtype=np.float64).reshape(-1)
 
 
-def validate_chunk(estimator: Any, X: Any, *, first: bool) -> Any:
-    """Check the inputs of one of several chunks; the first sets the number and names of columns."""
-    return _as_numbers(estimator, X, reset=first)
+def validate_inputs(estimator: Any, X: Any, *, first: bool = False, convert: bool = True) -> Any:
+    """Check inputs: the first set the number and names of columns, later ones must have the same.
 
-
-def validate_inputs(estimator: Any, X: Any, *, convert: bool = True) -> Any:
-    """Check the inputs of ``predict`` and its kin against those seen at ``fit``."""
-    if not convert:
-        _look_over(estimator, X, reset=False)
-        return X
-    return _as_numbers(estimator, X, reset=False)
-
-
-def _as_numbers(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Inputs as doubles; sparse or missing values where the estimator's tags allow them."""
-    allowed = get_tags(estimator).input_tags
-    return validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr" if allowed.sparse else False,
-        dtype=np.float64,
-        ensure_all_finite="allow-nan" if allowed.allow_nan else True,
-    )
-
-
-def _look_over(estimator: Any, X: Any, *, reset: bool) -> None:
-    """Check what every model needs of inputs that a wrapped estimator will read by itself.
-
-    Data frames and lists of texts have columns or entries of any kind and are left to it.
+    They are returned as doubles, sparse or with missing values where the estimator's tags allow it.
+    With ``convert=False`` they are returned as they came, for a wrapped estimator that will read
+    them by itself, and checked for what every model needs; data frames and lists of texts, which
+    have columns or entries of any kind, are left to it.
     """
     texts = isinstance(X, list) and X and isinstance(X[0], str)
-    if hasattr(X, "columns") or hasattr(X, "iloc") or texts:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
-    else:
-        validate_data(
-            estimator, X, reset=reset, accept_sparse=True, dtype=None, ensure_all_finite=False
-        )
+    checks: dict[str, Any] = {"accept_sparse": True, "dtype": None, "ensure_all_finite": False}
+    if convert:
+        allowed = get_tags(estimator).input_tags
+        checks["accept_sparse"] = "csr" if allowed.sparse else False
+        checks["dtype"] = np.float64
+        checks["ensure_all_finite"] = "allow-nan" if allowed.allow_nan else True
+    elif hasattr(X, "columns") or hasattr(X, "iloc") or texts:
+        checks = {"skip_check_array": True}
+    checked = validate_data(estimator, X, reset=first, **checks)
+    return checked if convert else X
 
 
 def one_column(y: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,22 +21,13 @@ from .._utils.types import (
     EstimatorLike,
     LabelsLike,
     Matrix,
-    MatrixLike,
     RandomStateLike,
-    VectorLike,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import SignedLearnerMixin
+from ..base.mixins import CostSensitiveMixin, SignedLearnerMixin
 from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ..base.rounds import StagedMixin, take_rows
-from ..base.validation import (
-    OrdinalData,
-    all_or_nothing,
-    read_link_weights,
-    read_signed_weights,
-    validate_inputs,
-    validate_ordinal_fit,
-)
+from ..base.validation import OrdinalData, read_link_weights, read_signed_weights
 from ..ordinal.arrays import require_positive
 from ..ordinal.reduction import (
     ProbabilityLink,
@@ -50,24 +41,24 @@ from ..solvers.boosting.stumps import StepTable, cheapest_rank, side_weights, su
 from ..tree.stump import ORStump
 from .cost_learner import (
     ConstantRanker,
-    CostMember,
     Setting,
-    SignedMember,
     choose_conversion,
+    cost_member,
+    signed_member,
     weakest_good_one,
 )
 
 _BLOCK = 2**16
 
 
-class AdaBoostOR(StagedMixin, BaseEstimator):
+class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
     """Boosting for ordered labels: rankers trained on costs, joined by a weighted median [LL09].
 
     Parameters
     ----------
     estimator : estimator, default=ORStump()
         The ranker to boost: any ordinal estimator, classifier or regressor. It is fitted on ranks
-        0 … K−1.
+        0 … K−1, and reads the inputs as they are.
     n_estimators : int, default=100
         Most rounds.
     cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
@@ -185,32 +176,8 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        sample_cost: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Boost the ranker.
-
-        Parameters
-        ----------
-        X : array-like, or whatever the ranker reads, of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        sample_cost : array-like of shape (n, K), optional
-            Cost of every rank for every example, V-shaped around its label; replaces `cost`.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
+    def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
         ranker = clone_or(self.estimator, ORStump)
-        self._signed = self._takes_signed_weights(ranker)
-        data = validate_ordinal_fit(self, X, y, sample_weight, convert=self._signed)
         rng = check_random_state(self.random_state)
         train, held = self._hold_out(data, rng)
         # Inputs are prepared before the weights exist: both at once would take more memory.
@@ -226,8 +193,6 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
         self.estimator_weights_ = np.array([r.weight for r in rounds])
         self.bound_ = np.array([r.bound for r in rounds])
         self._tabulate()
-        self._store_scale(data)
-        return self
 
     def _check_parameters(self) -> None:
         self._check_rounds()
@@ -237,18 +202,19 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
                 "capacity must be a dict with one parameter of the estimator and its values from "
                 f"weak to strong; found {self.capacity!r}."
             )
+        # A ranker that learns from signed weights is given inputs that were checked once.
+        self._reads_numbers = self._takes_signed_weights(clone_or(self.estimator, ORStump))
 
     def _learner(self, ranker: Any, data: OrdinalData, rng: np.random.RandomState) -> Learner:
         settings: list[Setting] = [{}]
         if self.capacity is not None:
             ((name, values),) = self.capacity.items()
             settings = [{name: value} for value in values]
-        member: SignedMember | CostMember
-        if self._signed:
-            member = SignedMember(ranker, data, effective_n_jobs(self.n_jobs), rng)
+        if self._reads_numbers:
+            member = signed_member(ranker, data, effective_n_jobs(self.n_jobs), rng)
         else:
-            member = CostMember(ranker, data, choose_conversion(self.conversion, ranker), rng)
-        return lambda V: weakest_good_one(member.fitter(V), settings, V, self.target_error)
+            member = cost_member(ranker, data, choose_conversion(self.conversion, ranker), rng)
+        return lambda V: weakest_good_one(member(V), settings, V, self.target_error)
 
     def _takes_signed_weights(self, ranker: Any) -> bool:
         """Whether the ranker can be asked directly, with its inputs prepared once."""
@@ -297,7 +263,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
             self._tables = tabulate(stumps, self.estimator_weights_)
 
     def _margins(self, X: Any) -> npt.NDArray[np.float64]:
-        X = validate_inputs(self, X, convert=self._signed)
+        X = self._inputs(X)
         if self._tables is None:
             *_, tally = self._tallies(X)
             return tally.margins()
@@ -318,8 +284,7 @@ class AdaBoostOR(StagedMixin, BaseEstimator):
 
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         check_is_fitted(self)
-        X = validate_inputs(self, X, convert=self._signed)
-        for tally in self._tallies(X):
+        for tally in self._tallies(self._inputs(X)):
             yield decode(tally.margins())
 
     def _probabilities(self, X: Any) -> Matrix:

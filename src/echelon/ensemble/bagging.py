@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone, is_regressor
 from sklearn.dummy import DummyClassifier
@@ -23,22 +22,20 @@ from .._utils.types import (
     Index,
     LabelsLike,
     Matrix,
-    MatrixLike,
     RandomStateLike,
     Vector,
-    VectorLike,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import OrdinalClassifierMixin, squeeze_margins
-from ..base.nested import fit_weighted, inherit_input_tags, know_all_levels, member_ranks, seed
-from ..base.validation import (
-    OrdinalData,
-    all_or_nothing,
-    read_costs,
-    read_signed_weights,
-    validate_inputs,
-    validate_ordinal_fit,
+from ..base.mixins import CostSensitiveMixin, ProbabilityMixin, squeeze_margins
+from ..base.nested import (
+    clone_or,
+    fit_weighted,
+    inherit_input_tags,
+    know_all_levels,
+    member_ranks,
+    seed,
 )
+from ..base.validation import OrdinalData, read_costs, read_signed_weights
 from ..ordinal.arrays import LARGEST_SEED, count_of, require_count
 from ..ordinal.reduction import VoteTally, decode
 from ..solvers.boosting.bins import BinnedInputs, bin_inputs, check_max_bins
@@ -53,7 +50,7 @@ def _default_tree() -> ORTree:
     return ORTree(max_features=0.5)
 
 
-class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
+class OrdinalBagging(CostSensitiveMixin, ProbabilityMixin, BaseEstimator):
     """Many rankers, each fitted on rows drawn at random, that vote for the median rank.
 
     With trees, the default, this is a random forest for ordered labels.
@@ -62,7 +59,9 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
     ----------
     estimator : estimator, default=ORTree(max_features=0.5)
         The ranker: any ordinal estimator, classifier or regressor. It is fitted on ranks 0 … K−1;
-        the predictions of a regressor are rounded.
+        the predictions of a regressor are rounded. It is given the inputs as they are, and must
+        accept ``sample_cost`` if ``fit`` is given it. Class probabilities are the mean of the
+        rankers'; a ranker without any votes for one class.
     n_estimators : int, default=100
         Number of rankers.
     max_samples : int or float, default=1.0
@@ -161,38 +160,18 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        sample_cost: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Fit the rankers.
-
-        Parameters
-        ----------
-        X : array-like, or whatever the ranker reads, of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        sample_cost : array-like of shape (n, K), optional
-            Cost of every rank for every example, V-shaped around its label; replaces `cost`. The
-            ranker must accept it.
-
-        Returns
-        -------
-        self
-        """
+    def _check_parameters(self) -> None:
         require_count("n_estimators", self.n_estimators)
-        ranker = _default_tree() if self.estimator is None else clone(self.estimator)
-        self._of_trees = type(ranker) is ORTree
-        data = validate_ordinal_fit(self, X, y, sample_weight, convert=self._of_trees)
+        # Only trees share inputs that were checked once.
+        self._reads_numbers = self.estimator is None or type(self.estimator) is ORTree
+
+    def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
+        ranker = clone_or(self.estimator, _default_tree)
         draws = self._draws(data)
         if "cost" in ranker.get_params(deep=False):
             ranker.set_params(cost=self.cost)
         task: Any
-        if self._of_trees:
+        if self._reads_numbers:
             # The weights of a draw come in place of the sample weights.
             unit = replace(data, sample_weight=np.ones(len(data.codes)))
             task = _TreeTask(ranker, data, read_signed_weights(self, unit, sample_cost))
@@ -203,10 +182,8 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
         seeds = rng.randint(LARGEST_SEED, size=self.n_estimators).tolist()
         members = self._fit_all(task, draws, seeds)
         self.estimators_, self.estimators_features_ = map(list, zip(*members, strict=True))
-        self._store_scale(data)
         if self.oob_score:
             self._score_out_of_bag(data, read_costs(self, data, sample_cost), draws, seeds)
-        return self
 
     def _draws(self, data: OrdinalData) -> Draws:
         n = int(np.count_nonzero(data.sample_weight))
@@ -225,7 +202,7 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
 
     def _fit_all(self, task: Any, draws: Draws, seeds: list[int]) -> Iterator[Any]:
         # Trees release the interpreter's lock and share one table of bins.
-        require = "sharedmem" if self._of_trees else None
+        require = "sharedmem" if self._reads_numbers else None
         parallel = Parallel(n_jobs=self.n_jobs, require=require, return_as="generator")
         step = max(1, self.n_estimators // 10)
         members = parallel(delayed(task)(draws, number) for number in seeds)
@@ -266,27 +243,15 @@ class OrdinalBagging(OrdinalClassifierMixin, BaseEstimator):
     def _margins(self, X: Any) -> Matrix:
         return np.concatenate(self._in_blocks(_vote, X))
 
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Mean of the rankers' class probabilities; a ranker without any votes for one class.
-
-        Parameters
-        ----------
-        X : array-like, or whatever the ranker reads, of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            A column per class from lowest to highest.
-        """
-        check_is_fitted(self)
+    def _probabilities(self, X: Any) -> Matrix:
         return np.concatenate(self._in_blocks(_mean_probabilities, X))
 
     def _in_blocks(self, answer: Callable[..., Matrix], X: Any) -> list[Matrix]:
         """Answers of all rankers for blocks of rows; only trees are read in blocks."""
-        X = validate_inputs(self, X, convert=self._of_trees)
+        X = self._inputs(X)
         members = list(zip(self.estimators_, self.estimators_features_, strict=True))
         width, n_classes = self.n_features_in_, len(self.classes_)
-        if not self._of_trees:
+        if not self._reads_numbers:
             return [answer(members, X, width, n_classes)]
         blocks: list[Matrix] = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(answer)(members, X[at : at + _BLOCK], width, n_classes)

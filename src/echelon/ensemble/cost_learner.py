@@ -22,6 +22,10 @@ from ..solvers.boosting.adaboost_or import share_of_wrong_sides
 CONVERSIONS = ("auto", "cost", "weight", "resample")
 
 Setting = dict[str, Any]
+#: Fits an estimator with a parameter set, and gives its ranks of the rows.
+Fitter = Callable[[Setting], tuple[Any, Codes]]
+#: From signed weights to how the estimator is fitted to them.
+Member = Callable[[Matrix], Fitter]
 
 
 def choose_conversion(conversion: str, estimator: Any) -> str:
@@ -70,59 +74,45 @@ class ConstantRanker(BaseEstimator):
         return np.full(_num_samples(X), self.rank, dtype=np.intp)
 
 
-class SignedMember:
+def signed_member(
+    ranker: SignedLearnerMixin, data: OrdinalData, n_threads: int, rng: np.random.RandomState
+) -> Member:
     """An estimator that learns from signed weights, with its inputs prepared once."""
+    find = ranker._signed_learner(data, n_threads, rng)
 
-    def __init__(
-        self,
-        ranker: SignedLearnerMixin,
-        data: OrdinalData,
-        n_threads: int,
-        rng: np.random.RandomState,
-    ) -> None:
-        self._ranker: Any = ranker
-        self._find = ranker._signed_learner(data, n_threads, rng)
-        self._shape = data.n_classes, data.X.shape[1]
-
-    def fitter(self, V: Matrix) -> Callable[[Setting], tuple[Any, Codes]]:
-        """Fits the estimator to the weights, with a parameter set in place."""
-
+    def fitter(V: Matrix) -> Fitter:
         def fit(setting: Setting) -> tuple[Any, Codes]:
             if setting:
-                self._ranker.set_params(**setting)
-            result, ranks = self._find(V)
-            return self._ranker._adopted(result, *self._shape), ranks
+                ranker.set_params(**setting)
+            result, ranks = find(V)
+            return ranker._adopted(result, data.n_classes, data.X.shape[1]), ranks
 
         return fit
 
+    return fitter
 
-class CostMember:
+
+def cost_member(
+    ranker: Any, data: OrdinalData, conversion: str, rng: np.random.RandomState
+) -> Member:
     """An estimator that knows nothing of signed weights and learns from the costs behind them."""
+    sides = side_matrix(data.codes, data.n_classes)
 
-    def __init__(
-        self, ranker: Any, data: OrdinalData, conversion: str, rng: np.random.RandomState
-    ) -> None:
-        self._ranker = ranker
-        self._data = data
-        self._sides = side_matrix(data.codes, data.n_classes)
-        self._conversion = conversion
-        self._rng = rng
-
-    def fitter(self, V: Matrix) -> Callable[[Setting], tuple[Any, Codes]]:
-        """Fits a copy of the estimator with a parameter set."""
-        _, costs = reverse_reduce(self._sides, np.abs(V))
-        X, codes = self._data.X, self._data.codes
+    def fitter(V: Matrix) -> Fitter:
+        _, costs = reverse_reduce(sides, np.abs(V))
 
         def fit(setting: Setting) -> tuple[Any, Codes]:
-            member = seed(clone(self._ranker), self._rng).set_params(**setting)
-            _fit_on_costs(member, X, codes, costs, self._conversion, self._rng)
-            return member, member_ranks(member, X, self._data.n_classes)
+            member = seed(clone(ranker), rng).set_params(**setting)
+            _fit_on_costs(member, data.X, data.codes, costs, conversion, rng)
+            return member, member_ranks(member, data.X, data.n_classes)
 
         return fit
+
+    return fitter
 
 
 def weakest_good_one(
-    fit: Callable[[Setting], tuple[Any, Codes]],
+    fit: Fitter,
     settings: list[Setting],
     V: Matrix,
     target_error: float,

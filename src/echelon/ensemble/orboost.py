@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,21 +19,13 @@ from .._utils.types import (
     CostLike,
     LabelsLike,
     Matrix,
-    MatrixLike,
     RandomStateLike,
     Vector,
-    VectorLike,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import ThresholdModelMixin
+from ..base.mixins import CostSensitiveMixin, ThresholdModelMixin
 from ..base.rounds import StagedMixin, take_rows
-from ..base.validation import (
-    OrdinalData,
-    all_or_nothing,
-    read_costs,
-    validate_inputs,
-    validate_ordinal_fit,
-)
+from ..base.validation import OrdinalData, read_costs, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
 from ..ordinal.reduction import ProbabilityLink, decode, untilted_probabilities
@@ -56,7 +48,7 @@ _CHOICES = {
 }
 
 
-class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
+class ORBoost(StagedMixin, CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
     """Boosting of perceptrons, sigmoids or stumps into one score with thresholds.
 
     Parameters
@@ -67,6 +59,7 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         The exponential loss to descend: at all thresholds, weighted by `cost` (ORBoost-All); at
         the two thresholds next to the label (ORBoost-LR); or over all pairs of rows of different
         classes, with thresholds of least `cost` for the score that results (RankBoost-AE).
+        "left_right" knows no costs, so that ``fit`` takes no `sample_cost` with it.
     base : {"perceptron", "sigmoid", "stump"}, default="perceptron"
         What to boost: planes through the inputs whose two sides say ±1, the same with a gradual
         passage from −1 to 1, or cuts of single inputs. Stumps accept missing values.
@@ -186,31 +179,7 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        sample_cost: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Boost.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        sample_cost : array-like of shape (n, K), optional
-            Cost of every rank for every example, V-shaped around its label; replaces `cost`. Not
-            with "left_right", which knows no costs.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        data = validate_ordinal_fit(self, X, y, sample_weight)
+    def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
         costs = self._read_costs(data, sample_cost)
         rng = check_random_state(self.random_state)
         rows, held = self._hold_out(data, rng)
@@ -224,8 +193,6 @@ class ORBoost(StagedMixin, ThresholdModelMixin, BaseEstimator):
         found = boost(objective, learner, n, n_rounds=T, learning_rate=rate, rng=draws)
         rounds = self._grow(found, held_out, _figures)
         self._keep(rounds, objective, learner, train)
-        self._store_scale(data)
-        return self
 
     def _check_parameters(self) -> None:
         self._check_rounds()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, Self, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.messages import warn_caller
+from .._utils.messages import require_choice, warn_caller
 from .._utils.types import (
     BoundsLike,
     ClassWeightLike,
@@ -26,9 +26,9 @@ from .._utils.types import (
     VectorLike,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import ThresholdModelMixin
-from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
-from ..ordinal.arrays import finite_vector, require_count
+from ..base.mixins import ProbabilityMixin, ThresholdModelMixin
+from ..base.validation import OrdinalData, validate_inputs
+from ..ordinal.arrays import finite_vector, require_count, require_positive
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
 from ..ordinal.gaussian_intervals import predictive_probabilities
 from ..ordinal.likelihoods import Link, get_link
@@ -46,7 +46,6 @@ from .objective import (
 )
 from .start import (
     accepts_missing,
-    check_settings,
     choose_inducing,
     convergence_warnings,
     first_hyperparameters,
@@ -54,6 +53,11 @@ from .start import (
     suitable_threads,
 )
 
+_CHOICES = {
+    "inference": ("laplace", "ep"),
+    "likelihood": ("probit", "logit"),
+    "objective": ("evidence", "bound"),
+}
 #: Covariances with new rows that are held at a time.
 _BLOCK_NUMBERS = 1 << 22
 #: Mismatch of moments that expectation propagation may leave; more while it searches by the
@@ -75,7 +79,7 @@ class Posterior(NamedTuple):
     link: Link
 
 
-class GPOR(ThresholdModelMixin, BaseEstimator):
+class GPOR(ProbabilityMixin, ThresholdModelMixin, BaseEstimator):
     """Gaussian process ordinal regression: a latent function, K−1 thresholds and noise [CG05].
 
     Kernel parameters, noise and thresholds are learned together by maximising the evidence, so
@@ -225,22 +229,23 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
-        """Learn hyperparameters and posterior from labelled rows.
+    def _check_parameters(self) -> None:
+        for name, choices in _CHOICES.items():
+            require_choice(name, getattr(self, name), choices)
+        if self.objective == "bound" and self.inference != "ep":
+            raise ValueError("objective='bound' needs inference='ep'; found 'laplace'.")
+        optimizer, prior = self.optimizer, self.prior
+        if not callable(optimizer):
+            require_choice("optimizer", optimizer, ("fmin_l_bfgs_b", None), "a function")
+        if not (prior is None or callable(prior)):
+            raise ValueError(f"prior must be a function or None; found {prior!r}.")
+        require_positive("noise", self.noise)
+        require_count("max_iter", self.max_iter)
+        require_count("n_restarts_optimizer", self.n_restarts_optimizer, least=0)
+        if self.n_inducing is not None:
+            require_count("n_inducing", self.n_inducing)
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        check_settings(self)
-        data = validate_ordinal_fit(self, X, y, sample_weight)
+    def _learn(self, data: OrdinalData) -> None:
         cost_matrix(self.cost, data.n_classes)
         counted = data.sample_weight > 0
         observed, codes = np.unique(data.codes[counted], return_inverse=True)
@@ -278,7 +283,6 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         self.converged_ = maximum.converged and evidence.converged
         for sentence in convergence_warnings(objective, maximum, evidence, self.gradient_norm_):
             warn_caller(sentence, ConvergenceWarning)
-        return self
 
     def _make_objective(self, hyperparameters: Hyperparameters) -> EvidenceObjective:
         return EvidenceObjective(
@@ -329,7 +333,6 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         relevances = relevance(learned.kernel, data.X.shape[1])
         if relevances is not None:
             self.feature_relevance_ = relevances
-        self._store_scale(data)
 
     def log_marginal_likelihood(
         self, theta: VectorLike | None = None, eval_gradient: bool = False
@@ -403,18 +406,7 @@ class GPOR(ThresholdModelMixin, BaseEstimator):
         mean, variance = self._moments(validate_inputs(self, X), with_variance=return_std)
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Class probabilities, a column per class from lowest to highest.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-        """
-        check_is_fitted(self)
+    def _probabilities(self, X: Any) -> Matrix:
         mean, variance = self._moments(validate_inputs(self, X), with_variance=True)
         return predictive_probabilities(self._link, mean, variance, self.thresholds_, self.noise_)
 

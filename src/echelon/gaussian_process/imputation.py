@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.messages import warn_caller
 from .._utils.types import Array, LabelsLike, MatrixLike
 from ..base.estimator import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from ..base.validation import all_or_nothing, validate_chunk, validate_inputs
+from ..base.validation import all_or_nothing, validate_inputs
 from ..ordinal.arrays import read_numbers, require_count, require_positive
 from ..solvers.gp.low_rank import approximate, estimate_scores
 
@@ -160,7 +160,7 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         require_count("n_components", self.n_components)
         require_count("max_iter", self.max_iter)
         require_positive("tol", self.tol)
-        X = validate_chunk(self, X, first=True)
+        X = validate_inputs(self, X, first=True)
         W = _read_weights(weights, X)
         filled = np.where(W > 0.0, X, 0.0)
         means = _column_means(filled, W)

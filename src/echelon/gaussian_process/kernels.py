@@ -14,7 +14,47 @@ from ..kernels import Pearson
 __all__ = ["LinearARD", "PearsonKernel"]
 
 
-class LinearARD(Kernel):
+class _FromProducts(Kernel):
+    """A kernel of inner products, which a subclass gives as ``_values`` with ``_gradient``."""
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """k(x_i, y_j), and on request its derivatives in the logarithms of parameters for Y = X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        Y : array-like of shape (m, d), default=None
+            X if not given.
+        eval_gradient : bool, default=False
+            Only where Y is not given.
+
+        Returns
+        -------
+        values : ndarray of shape (n, m)
+        gradient : ndarray of shape (n, n, p)
+            Only with ``eval_gradient``; p is the number of parameters, or 0 where they are fixed.
+        """
+        if eval_gradient and Y is not None:
+            raise ValueError("Y must be None with eval_gradient=True; found an array.")
+        X = np.atleast_2d(X)
+        values = self._values(X, None if Y is None else np.atleast_2d(Y))
+        if not eval_gradient:
+            return values
+        return values, self._gradient(X, values) if self.n_dims else np.empty((*values.shape, 0))
+
+    def _values(self, X: Array, Y: Array | None) -> Array:
+        raise NotImplementedError
+
+    def _gradient(self, X: Array, values: Array) -> Array:
+        """Of a kernel that is proportional to its only parameter."""
+        return values[:, :, None].copy()
+
+    def is_stationary(self) -> bool:
+        """Whether the kernel depends on x − x′ alone: it does not."""
+        return False
+
+
+class LinearARD(_FromProducts):
     """Linear kernel with a relevance for each feature: k(x, x′) = Σ_v κ_v x_v x′_v.
 
     It is the prior of a linear function whose weights are independent and have variances κ_v
@@ -56,44 +96,21 @@ class LinearARD(Kernel):
         count = np.size(self.relevance) if self.anisotropic else 1
         return Hyperparameter("relevance", "numeric", self.relevance_bounds, count)
 
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        """k(x_i, y_j), and on request its derivatives with respect to ln κ for Y = X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        Y : array-like of shape (m, d), default=None
-            X if not given.
-        eval_gradient : bool, default=False
-            Only where Y is not given.
-
-        Returns
-        -------
-        values : ndarray of shape (n, m)
-        gradient : ndarray of shape (n, n, p)
-            Only with ``eval_gradient``; p is d, or 1 with one κ for all, or 0 where it is fixed.
-        """
-        X = np.atleast_2d(X)
+    def _values(self, X: Array, Y: Array | None) -> Array:
         roots = np.sqrt(self._checked(X))
         left = X * roots
-        if not eval_gradient:
-            return left @ (left if Y is None else np.atleast_2d(Y) * roots).T
-        _refuse_gradient_of_two(Y)
-        values = left @ left.T
-        if self.hyperparameter_relevance.fixed:
-            return values, np.empty((*values.shape, 0))
-        if self.anisotropic:
-            return values, left[:, None, :] * left[None, :, :]
-        return values, values[:, :, None].copy()
+        return np.asarray(left @ (left if Y is None else Y * roots).T)
+
+    def _gradient(self, X: Array, values: Array) -> Array:
+        if not self.anisotropic:
+            return super()._gradient(X, values)
+        left = X * np.sqrt(self._checked(X))
+        return np.asarray(left[:, None, :] * left[None, :, :])
 
     def diag(self, X: npt.ArrayLike) -> Array:
         """k(x_i, x_i) of shape (n,)."""
         rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
         return np.asarray(np.einsum("ij,ij->i", rows * self._checked(rows), rows))
-
-    def is_stationary(self) -> bool:
-        """Whether the kernel depends on x − x′ alone: it does not."""
-        return False
 
     def __repr__(self) -> str:
         entries = ", ".join(f"{value:.3g}" for value in np.ravel(self.relevance))
@@ -109,7 +126,7 @@ class LinearARD(Kernel):
         return relevance
 
 
-class PearsonKernel(Kernel):
+class PearsonKernel(_FromProducts):
     """Correlation between the entries of two rows, such as the ratings of two items.
 
     k(x, x′) = variance · ⟨z, z′⟩/d, where z holds the row's z-scores: its d entries less their
@@ -151,45 +168,14 @@ class PearsonKernel(Kernel):
         """The variance and its bounds."""
         return Hyperparameter("variance", "numeric", self.variance_bounds)
 
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
-        """k(x_i, y_j), and on request its derivative with respect to ln variance for Y = X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        Y : array-like of shape (m, d), default=None
-            X if not given.
-        eval_gradient : bool, default=False
-            Only where Y is not given.
-
-        Returns
-        -------
-        values : ndarray of shape (n, m)
-        gradient : ndarray of shape (n, n, 1), or (n, n, 0) where the variance is fixed
-            Only with ``eval_gradient``.
-        """
-        if eval_gradient:
-            _refuse_gradient_of_two(Y)
-        values = Pearson().block(np.atleast_2d(X), None if Y is None else np.atleast_2d(Y))
+    def _values(self, X: Array, Y: Array | None) -> Array:
+        values = Pearson().block(X, Y)
         values *= self.variance
-        if not eval_gradient:
-            return values
-        if self.hyperparameter_variance.fixed:
-            return values, np.empty((*values.shape, 0))
-        return values, values[:, :, None].copy()
+        return values
 
     def diag(self, X: npt.ArrayLike) -> Array:
         """k(x_i, x_i) of shape (n,)."""
         return self.variance * Pearson().diagonal(np.atleast_2d(np.asarray(X, dtype=np.float64)))
 
-    def is_stationary(self) -> bool:
-        """Whether the kernel depends on x − x′ alone: it does not."""
-        return False
-
     def __repr__(self) -> str:
         return f"PearsonKernel(variance={self.variance:.3g})"
-
-
-def _refuse_gradient_of_two(Y: Any) -> None:
-    if Y is not None:
-        raise ValueError("Y must be None with eval_gradient=True; found an array.")

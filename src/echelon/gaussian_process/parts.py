@@ -43,7 +43,7 @@ class Part:
 
     def values(self, X: Array, Y: Array | None) -> Values:
         """k(x_i, y_j): a new array, or a number where all are the same."""
-        return np.array(self.kernel(X, Y), dtype=np.float64)
+        return np.asarray(self.kernel(X, Y))
 
     def diagonal(self, X: Array) -> Values:
         """k(x_i, x_i)."""
@@ -197,9 +197,6 @@ class Linear(Part):
         super().__init__(kernel)
         self.per_feature = bool(kernel.anisotropic)
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return np.asarray(self.kernel(X, Y))
-
     def relevance(self, n_features: int) -> Array | None:
         return _one_per_feature(self.kernel.relevance, n_features)
 
@@ -233,9 +230,6 @@ class Dot(Part):
 class Scaled(Part):
     """A kernel whose only parameter is a factor of all values, with θ its logarithm."""
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return np.asarray(self.kernel(X, Y))
-
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
         if not self.n_free:
             return np.empty(0)
@@ -248,6 +242,9 @@ class Scaled(Part):
 
 class Other(Part):
     """Any kernel, by the derivatives that it lists itself, for few rows at a time."""
+
+    def values(self, X: Array, Y: Array | None) -> Values:
+        return np.array(self.kernel(X, Y), dtype=np.float64)
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
         total = np.zeros(self.n_free)
@@ -286,7 +283,9 @@ class Other(Part):
 
 
 class Pair(Part):
-    """A sum or product of two"""
+    """A sum or product of two parts."""
+
+    operation: np.ufunc
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -297,15 +296,18 @@ class Pair(Part):
         known = [kappa for kappa in found if kappa is not None]
         return np.sum(known, axis=0) if known else None
 
+    def values(self, X: Array, Y: Array | None) -> Values:
+        return _joined(self.operation, self.first.values(X, Y), self.second.values(X, Y))
+
+    def diagonal(self, X: Array) -> Values:
+        both: Values = self.operation(self.first.diagonal(X), self.second.diagonal(X))
+        return both
+
 
 class Sum(Pair):
     """k = k₁ + k₂."""
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return _joined(np.add, self.first.values(X, Y), self.second.values(X, Y))
-
-    def diagonal(self, X: Array) -> Values:
-        return self.first.diagonal(X) + self.second.diagonal(X)
+    operation = np.add
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
         sums = [part.contract(X, Y, weights, None) for part in (self.first, self.second)]
@@ -319,27 +321,17 @@ class Sum(Pair):
 class Product(Pair):
     """k = k₁·k₂."""
 
-    def values(self, X: Array, Y: Array | None) -> Values:
-        return _joined(np.multiply, self.first.values(X, Y), self.second.values(X, Y))
-
-    def diagonal(self, X: Array) -> Values:
-        return self.first.diagonal(X) * self.second.diagonal(X)
+    operation = np.multiply
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
         a, b = self._factors(X, Y, values)
-        sums = (
-            _contract_times(self.first, X, Y, weights, a, b),
-            _contract_times(self.second, X, Y, weights, b, a),
-        )
-        return np.concatenate(sums)
+        by_first = _contract_times(self.first, X, Y, weights, a, b)
+        return np.concatenate([by_first, _contract_times(self.second, X, Y, weights, b, a)])
 
     def contract_diagonal(self, X: Array, weights: Array) -> Array:
         a, b = self.first.diagonal(X), self.second.diagonal(X)
-        sums = (
-            self.first.contract_diagonal(X, weights * b),
-            self.second.contract_diagonal(X, weights * a),
-        )
-        return np.concatenate(sums)
+        by_first = self.first.contract_diagonal(X, weights * b)
+        return np.concatenate([by_first, self.second.contract_diagonal(X, weights * a)])
 
     def _factors(self, X: Array, Y: Array | None, product: Values | None) -> tuple[Values, Values]:
         """Values of both parts, by division where the product is known and one is a number."""

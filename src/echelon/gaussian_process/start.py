@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from .._utils.messages import require_choice
 from .._utils.types import Codes, Index, Matrix, Vector
-from ..ordinal.arrays import LARGEST_SEED, finite_vector, require_count, require_positive
+from ..ordinal.arrays import LARGEST_SEED, finite_vector
 from ..solvers.gp.evidence import Evidence
 from .kernels import LinearARD, PearsonKernel
 from .objective import EvidenceObjective, Hyperparameters, Maximum, published_thresholds
@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 _LENGTH_BOUNDS = (1e-3, 1e5)
 _RELEVANCE_BOUNDS = (1e-5, 1e5)
 _NAMES = ("rbf", "rbf_ard", "linear_ard", "pearson")
-_CHOICES = {
-    "inference": ("laplace", "ep"),
-    "likelihood": ("probit", "logit"),
-    "objective": ("evidence", "bound"),
-}
 #: Rows per inducing point that k-means looks at.
 _ROWS_PER_POINT = 50
 _KMEANS_ROUNDS = 25
@@ -47,24 +42,6 @@ _MANY_ROWS = 2000
 _FAR = 30.0
 #: Log evidence above that of the classes' shares alone which shows that inputs matter.
 _GAIN = 1e-2
-
-
-def check_settings(model: GPOR) -> None:
-    """Raise unless the parameters that are not arrays make sense."""
-    for name, choices in _CHOICES.items():
-        require_choice(name, getattr(model, name), choices)
-    if model.objective == "bound" and model.inference != "ep":
-        raise ValueError("objective='bound' needs inference='ep'; found 'laplace'.")
-    optimizer, prior = model.optimizer, model.prior
-    if not callable(optimizer):
-        require_choice("optimizer", optimizer, ("fmin_l_bfgs_b", None), "a function")
-    if not (prior is None or callable(prior)):
-        raise ValueError(f"prior must be a function or None; found {prior!r}.")
-    require_positive("noise", model.noise)
-    require_count("max_iter", model.max_iter)
-    require_count("n_restarts_optimizer", model.n_restarts_optimizer, least=0)
-    if model.n_inducing is not None:
-        require_count("n_inducing", model.n_inducing)
 
 
 def make_kernel(kernel: Any, X: Matrix, weights: Vector) -> Kernel:

@@ -10,15 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
 from .._utils.messages import require_choice, warn_caller
-from .._utils.types import (
-    ClassWeightLike,
-    CostLike,
-    LabelsLike,
-    Matrix,
-    MatrixLike,
-    Vector,
-    VectorLike,
-)
+from .._utils.types import ClassWeightLike, CostLike, LabelsLike, Matrix, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.validation import (
@@ -26,9 +18,7 @@ from ..base.validation import (
     all_or_nothing,
     class_factors,
     one_column,
-    validate_chunk,
     validate_inputs,
-    validate_ordinal_fit,
 )
 from ..ordinal.arrays import check_weights, finite_vector, require_count, require_positive
 from ..ordinal.costs import adjacent_weights, cost_matrix, require_v_shaped, threshold_weights
@@ -104,11 +94,12 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
     constraint and thresholds may be tied. Where a threshold has an interval of minimisers its
     middle is taken.
 
-    Newton's method runs on the primal, with inputs centred and scaled within its linear algebra, so
-    the units of `X` matter to the penalty only, not to the speed. Up to 1,000 columns the curvature
-    is formed; beyond, conjugate gradients multiply by it. The hinge is rounded over a width that
-    shrinks to nothing; with thousands of columns this takes many steps, and the squared hinge is
-    the better choice. Memory beyond `X` is that of a block of rows.
+    ``fit`` takes data in memory, also sparse. Newton's method runs on the primal, with inputs
+    centred and scaled within its linear algebra, so the units of `X` matter to the penalty only,
+    not to the speed. Up to 1,000 columns the curvature is formed; beyond, conjugate gradients
+    multiply by it. The hinge is rounded over a width that shrinks to nothing; with thousands of
+    columns this takes many steps, and the squared hinge is the better choice. Memory beyond `X` is
+    that of a block of rows.
 
     References
     ----------
@@ -127,6 +118,8 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
     >>> bool(abs(streamed.coef_ - model.coef_).max() < 1e-6)
     True
     """
+
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -151,24 +144,9 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         self.tol = tol
         self.verbose = verbose
 
-    @all_or_nothing
-    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
-        """Fit to data in memory.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        data = validate_ordinal_fit(self, X, y, sample_weight)
+    def _learn(self, data: OrdinalData) -> None:
         source = [(data.X, data.codes, data.sample_weight)]
-        return self._solve(source, data, summarise(source, data.n_classes))
+        self._solve(source, data.n_classes, summarise(source, data.n_classes))
 
     @all_or_nothing
     def fit_chunks(self, chunks: Chunks, classes: LabelsLike | None = None) -> Self:
@@ -208,7 +186,9 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
                 f"y has one class only, {stream.scale.classes[observed[0]]!r}, among the rows of "
                 "positive weight; at least two classes are needed."
             )
-        return self._solve(stream, data, RowSummary(summary.centre, data.sample_weight))
+        self._store_scale(data)
+        self._solve(stream, data.n_classes, RowSummary(summary.centre, data.sample_weight))
+        return self
 
     def _check_parameters(self) -> None:
         require_choice("constraints", self.constraints, ("implicit", "explicit"))
@@ -217,12 +197,12 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
             require_positive(name, getattr(self, name))
         require_count("max_iter", self.max_iter)
 
-    def _solve(self, source: Source, data: OrdinalData, summary: RowSummary) -> Self:
+    def _solve(self, source: Source, n_classes: int, summary: RowSummary) -> None:
         problem = LinearSVORProblem(
             source=source,
             summary=summary,
             C=self.C,
-            weights=self._threshold_weights(data.n_classes),
+            weights=self._threshold_weights(n_classes),
             loss=get_loss(self.loss),
         )
         result = solve_linear_svor(
@@ -237,7 +217,6 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
         self.duality_gap_ = result.duality_gap
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
-        self._store_scale(data)
         if not result.converged:
             warn_caller(
                 f"Newton's method stopped after {result.n_iter} steps with a duality gap of "
@@ -245,7 +224,6 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
                 f"({result.objective:.6g}); raise max_iter or tol, or lower C.",
                 ConvergenceWarning,
             )
-        return self
 
     def _threshold_weights(self, n_classes: int) -> Matrix:
         cost = cost_matrix(self.cost, n_classes)
@@ -256,11 +234,6 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
 
     def _latent(self, X: Any) -> Vector:
         return np.asarray(validate_inputs(self, X) @ self.coef_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 class _Stream:
@@ -283,7 +256,7 @@ class _Stream:
         factors = np.broadcast_to(self.factors, self.scale.n_classes)
         for number, chunk in enumerate(self._raw()):
             X, y, sample_weight = _three(chunk)
-            X = validate_chunk(self._estimator, X, first=number == 0)
+            X = validate_inputs(self._estimator, X, first=number == 0)
             codes = self.scale.encode(one_column(y))
             check_consistent_length(X, codes)
             yield X, codes, _chunk_weights(sample_weight, len(codes)) * factors[codes]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import check_consistent_length, check_random_state
 
 from .._utils.types import (
@@ -19,16 +18,14 @@ from .._utils.types import (
     VectorLike,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import ThresholdModelMixin
+from ..base.mixins import CostSensitiveMixin, ThresholdModelMixin
 from ..base.validation import (
     OrdinalData,
     all_or_nothing,
     class_factors,
     one_column,
     read_costs,
-    validate_chunk,
     validate_inputs,
-    validate_ordinal_fit,
 )
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count
 from ..ordinal.costs import cost_matrix, require_v_shaped
@@ -44,7 +41,7 @@ from ..solvers.linear.prank import (
 )
 
 
-class PRank(ThresholdModelMixin, BaseEstimator):
+class PRank(CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
     """Perceptron for ordered labels, by many random passes or online.
 
     Parameters
@@ -103,7 +100,8 @@ class PRank(ThresholdModelMixin, BaseEstimator):
     A step has no rate: from zero another rate scales the model and changes no answer. Scale the
     inputs alike instead.
 
-    ``fit`` is the cost-sensitive form of [LL09] section 5.2: examples are drawn at random, an
+    ``fit`` learns from nothing, and inputs may be sparse. It is the cost-sensitive form of [LL09]
+    section 5.2: examples are drawn at random, an
     example by its weight times the most that it can cost, and the pocket with ratchet (S. Gallant,
     1990) keeps the best weights. A run of right answers marks weights worth a look. At the end of
     every epoch the weights with the longest run in this epoch replace the pocket if their cost on
@@ -134,6 +132,8 @@ class PRank(ThresholdModelMixin, BaseEstimator):
     (4,)
     """
 
+    _takes_sparse = True
+
     def __init__(
         self,
         n_epochs: int = 2000,
@@ -155,30 +155,10 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        sample_cost: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Fit by random draws over many epochs, from nothing.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        sample_cost : array-like of shape (n, K), optional
-            Cost of each label for each row, V-shaped around its own, instead of `cost`.
-
-        Returns
-        -------
-        self
-        """
+    def _check_parameters(self) -> None:
         require_count("n_epochs", self.n_epochs)
-        data = validate_ordinal_fit(self, X, y, sample_weight)
+
+    def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
         costs = read_costs(self, data, sample_cost)
         problem = prank_problem(data.X, data.codes, costs, data.sample_weight)
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)
@@ -192,11 +172,9 @@ class PRank(ThresholdModelMixin, BaseEstimator):
             progress=_printer(int(self.n_epochs), total) if self.verbose > 0 else None,
         )
         self._forget("n_mistakes_", "cumulative_cost_")
-        self._store_scale(data)
         self._store(problem, result, data.X.shape[1])
         self.training_cost_ = result.total_cost / total
         self.n_iter_ = result.n_epochs
-        return self
 
     def _store(self, problem: PRankProblem, result: PRankResult, n_columns: int) -> None:
         def widen(values: Vector) -> Vector:
@@ -260,7 +238,7 @@ class PRank(ThresholdModelMixin, BaseEstimator):
         if y is None:
             raise ValueError("PRank requires y to be passed, but the target y is None.")
         first = not hasattr(self, "classes_")
-        X = validate_chunk(self, X, first=first)
+        X = validate_inputs(self, X, first=first)
         if first:
             scale, codes = read_scale(one_column(y), self.classes if classes is None else classes)
             if scale.n_classes < 2:
@@ -302,11 +280,6 @@ class PRank(ThresholdModelMixin, BaseEstimator):
 
     def _latent(self, X: Any) -> Vector:
         return np.asarray(validate_inputs(self, X) @ self.coef_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _printer(n_epochs: int, total_weight: float) -> Progress:

@@ -24,12 +24,7 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin, squeeze_margins
-from ..base.validation import (
-    OrdinalData,
-    all_or_nothing,
-    validate_inputs,
-    validate_ordinal_fit,
-)
+from ..base.validation import OrdinalData, all_or_nothing, validate_inputs
 from ..ordinal.arrays import finite_vector
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
 from ..ordinal.likelihoods import class_probabilities, get_link
@@ -114,6 +109,8 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
     (3,)
     """
 
+    _takes_sparse = True
+
     def __init__(
         self,
         link: str = "logit",
@@ -155,10 +152,14 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         -------
         self
         """
+        return self._fit(X, y, sample_weight, offset)
+
+    def _check_parameters(self) -> None:
         if not (np.isfinite(self.alpha) and self.alpha >= 0.0):
             raise ValueError(f"alpha must be a number not below zero; found {self.alpha!r}.")
-        link = get_link(self.link)
-        data = validate_ordinal_fit(self, X, y, sample_weight)
+        get_link(self.link)
+
+    def _learn(self, data: OrdinalData, offset: Any) -> None:
         cost_matrix(self.cost, data.n_classes)
         shift = _read_offset(offset, len(data.codes))
         counted = data.sample_weight > 0
@@ -173,12 +174,11 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
             weights=weights,
             offset=shift[counted],
             ridge=self.alpha / design.scale**2,
-            link=link,
+            link=get_link(self.link),
         )
         result = solve_cumulative_link(problem, max_iter=self.max_iter, tol=self.tol)
         self._store(data, design, observed, result)
         self._report_trouble(problem, result)
-        return self
 
     def _store(
         self,
@@ -198,7 +198,6 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         self.newton_decrement_ = result.newton_decrement
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
-        self._store_scale(data)
 
     def _report_trouble(self, problem: CumulativeLinkProblem, result: CumulativeLinkResult) -> None:
         if result.converged:
@@ -381,11 +380,6 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
             },
             backend,
         )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _read_offset(offset: Any, n: int) -> Vector:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
 
 from .._utils.messages import require_choice
 from .._utils.types import (
@@ -16,18 +16,16 @@ from .._utils.types import (
     EstimatorLike,
     LabelsLike,
     Matrix,
-    MatrixLike,
     RandomStateLike,
     SplitsLike,
     Vector,
-    VectorLike,
 )
 from ..base.estimator import BaseEstimator
 from ..base.folds import folds
-from ..base.mixins import OrdinalClassifierMixin
-from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen, validate_around_fitted
+from ..base.mixins import ProbabilityMixin
+from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen
 from ..base.reading import AroundModel, FittedModel, has_latent
-from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
+from ..base.validation import OrdinalData
 from ..base.wrappers import final_estimator
 from ..linear.linear_svor import LinearSVOR
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
@@ -43,7 +41,7 @@ from ..solvers.linear.calibration import (
 )
 
 
-class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
+class OrdinalCalibrator(AroundModel, ProbabilityMixin, BaseEstimator):
     """Class probabilities for any ordinal model, classifier, regressor or ranker.
 
     Parameters
@@ -51,7 +49,9 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
     estimator : estimator, default=LinearSVOR()
         What gives scores: an ordinal estimator, a classifier with probabilities or not, a
         regressor, a ranker, or a pipeline or search that ends in one. It is fitted on
-        ranks 0 … K−1. A ``sklearn.frozen.FrozenEstimator`` is taken as it is.
+        ranks 0 … K−1 and given the inputs as they are; a ``sklearn.frozen.FrozenEstimator`` is
+        taken as it is. An estimator that does not accept sample weights takes none here, unless it
+        is fitted already.
     method : {"cumulative_link", "isotonic"}, default="cumulative_link"
         "cumulative_link" fits a slope and ordered thresholds to one score for each row, K numbers
         in all, and suits few rows; "isotonic" fits a rising curve for each threshold, which can
@@ -125,6 +125,8 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
     True
     """
 
+    _default = LinearSVOR
+
     def __init__(
         self,
         estimator: EstimatorLike | None = None,
@@ -146,53 +148,36 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
-        """Fit the estimator, and probabilities to its scores of rows held out.
-
-        Parameters
-        ----------
-        X : array-like, or whatever the estimator reads, of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            Accepted where the estimator accepts it, or is fitted already.
-
-        Returns
-        -------
-        self
-        """
+    def _check_parameters(self) -> None:
         require_choice("method", self.method, ("cumulative_link", "isotonic"))
         require_choice("decision", self.decision, ("cost", "inner"))
-        estimator = LinearSVOR() if self.estimator is None else self.estimator
-        self._on_codes = not (is_frozen(estimator) or _says_prefit(self.cv))
+        self._on_codes = not (is_frozen(self.estimator) or _says_prefit(self.cv))
+
+    def _learn(self, data: OrdinalData) -> None:
+        estimator = self._given
         if self._on_codes:
-            data = validate_ordinal_fit(self, X, y, sample_weight, convert=False)
-            weighted = sample_weight is not None
-            whole = fit_on_codes(estimator, data, weighted=weighted)
+            whole = fit_on_codes(estimator, data)
             self.estimator_ = whole.model
-            rows, scores = self._unseen_scores(estimator, whole, data, weighted)
+            rows, scores = self._unseen_scores(estimator, whole, data)
         else:
-            data = validate_around_fitted(self, estimator, X, y, sample_weight)
             self.estimator_ = estimator
             rows = np.flatnonzero(data.sample_weight > 0)
-            scores = FittedModel(estimator, data.scale).scores(_safe_indexing(X, rows))
+            scores = FittedModel(estimator, data.scale).scores(_safe_indexing(data.X, rows))
         cost_matrix(self.cost, data.n_classes)
-        self._store_scale(data)
         self._require_labels()
         self._calibrate(scores, data.codes[rows], data.sample_weight[rows])
-        return self
 
     def _unseen_scores(
-        self, estimator: Any, whole: FittedModel, data: OrdinalData, weighted: bool
+        self, estimator: Any, whole: FittedModel, data: OrdinalData
     ) -> tuple[Codes, Matrix]:
         """Rows of positive weight that were held out in turn, and their scores."""
         (X,) = indexable(data.X)
         level = whole.scores(X)[:, 0] if whole.has_one_score else None
-        data = OrdinalData(X, data.codes, data.scale, data.sample_weight)
+        data = replace(data, X=X)
         rng = None if self.random_state is None else check_random_state(self.random_state)
         parts = list(folds(self.cv, data, rng, by_class=True))
         scores = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fold_scores)(estimator, level, data, inside, outside, weighted)
+            delayed(_fold_scores)(estimator, level, data, inside, outside)
             for inside, outside in parts
         )
         return np.concatenate([outside for _, outside in parts]), np.concatenate(scores)
@@ -244,13 +229,14 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         return exceedance(self._probabilities(X))
 
     def _probabilities(self, X: Any) -> Matrix:
+        X = self._inputs(X)
         if self.method == "isotonic":
             return exceedance_to_probabilities(self._above(X))
         scores = self._inner.scores(X).mean(axis=1)
         return class_probabilities(get_link("logit"), self.slope_ * scores, self.cutpoints_)
 
     def _margins(self, X: Any) -> Matrix:
-        validate_inputs(self, X, convert=False)
+        X = self._inputs(X)
         if self.decision == "inner":
             return self._inner.margins_or_sides(X)
         if hasattr(self, "thresholds_"):
@@ -259,30 +245,13 @@ class OrdinalCalibrator(AroundModel, OrdinalClassifierMixin, BaseEstimator):
 
     def _codes(self, X: Any, **params: Any) -> Codes:
         if self.decision == "inner":
-            validate_inputs(self, X, convert=False)
-            return self._inner.codes(X)
+            return self._inner.codes(self._inputs(X))
         if isinstance(self.cost, str) and self.cost == "absolute":
             return decode(self._margins(X))
         return minimum_cost_codes(self.predict_proba(X), cost_matrix(self.cost, len(self.classes_)))
 
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Class probabilities, a column per class from lowest to highest.
-
-        Parameters
-        ----------
-        X : array-like, or whatever the estimator reads, of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            Rows sum to one and nothing is negative.
-        """
-        check_is_fitted(self)
-        validate_inputs(self, X, convert=False)
-        return self._probabilities(X)
-
     def __sklearn_tags__(self) -> Any:
-        return inherit_input_tags(super().__sklearn_tags__(), self.estimator, LinearSVOR)
+        return inherit_input_tags(super().__sklearn_tags__(), self.estimator, self._default)
 
 
 def _says_prefit(cv: Any) -> bool:
@@ -295,14 +264,13 @@ def _fold_scores(
     data: OrdinalData,
     inside: Codes,
     outside: Codes,
-    weighted: bool,
 ) -> Matrix:
     """Scores of the rows outside, shifted so that the rows inside have their mean in `level`.
 
     Thresholds and pairs leave the zero of a latent score open, so that of a fold's model is not
     that of the model of all rows, whose scores are `level`.
     """
-    model = fit_on_codes(estimator, data, inside, weighted=weighted)
+    model = fit_on_codes(estimator, data, inside)
     scores = model.scores(_safe_indexing(data.X, outside))
     if level is None:
         return scores

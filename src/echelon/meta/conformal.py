@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils import check_random_state, indexable
+from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -23,14 +24,14 @@ from .._utils.types import (
     MatrixLike,
     RandomStateLike,
     SplitsLike,
-    VectorLike,
+    Vector,
 )
 from ..base.estimator import BaseEstimator
 from ..base.folds import folds, in_order_of_appearance, random_part
-from ..base.mixins import OrdinalClassifierMixin
-from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen, validate_around_fitted
+from ..base.mixins import ProbabilityMixin
+from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen
 from ..base.reading import AroundModel, FittedModel, has_latent
-from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
+from ..base.validation import OrdinalData
 from ..base.wrappers import final_estimator
 from ..linear.proportional_odds import ProportionalOdds
 from ..ordinal.arrays import count_of
@@ -39,9 +40,10 @@ from ..ordinal.intervals import (
     conformal_p_values_by_class,
     covering_interval,
     fewest_rows,
+    margin_nonconformity,
     miscoverage,
+    probability_nonconformity,
 )
-from .nonconformity import CalibrationRows, nonconformity_scores
 
 Split = tuple[Codes, Codes]
 
@@ -57,14 +59,16 @@ def _gives_probabilities(model: ConformalOrdinal) -> bool:
     return True
 
 
-class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
+class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
     """Intervals of neighbouring labels around the prediction of any model, with a guarantee.
 
     Parameters
     ----------
     estimator : estimator, default=ProportionalOdds()
         An ordinal estimator or a classifier, or a pipeline or search that ends in one. It is
-        fitted on ranks 0 … K−1. A ``sklearn.frozen.FrozenEstimator`` is taken as it is.
+        fitted on ranks 0 … K−1 and given the inputs as they are, and the sample weights where it
+        accepts them. A ``sklearn.frozen.FrozenEstimator`` is taken as it is. Labels and, where it
+        has any, class probabilities are its own.
     confidence : float, default=0.9
         Probability 1 − α with which the interval of a new row is to hold its label.
     method : {"split", "cross", "prefit"}, default="split"
@@ -148,6 +152,8 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
     True
     """
 
+    _default = ProportionalOdds
+
     def __init__(
         self,
         estimator: EstimatorLike | None = None,
@@ -171,55 +177,36 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
-        """Fit the estimator and calibrate its intervals.
-
-        Parameters
-        ----------
-        X : array-like, or whatever the estimator reads, of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            For the estimator, where it accepts weights.
-
-        Returns
-        -------
-        self
-        """
+    def _check_parameters(self) -> None:
         require_choice("method", self.method, ("split", "cross", "prefit"))
-        alpha = _miscoverage(self.confidence)
-        estimator = ProportionalOdds() if self.estimator is None else self.estimator
-        _require_labels(estimator)
-        self._on_codes = not (is_frozen(estimator) or self.method == "prefit")
-        if self._on_codes:
-            data = validate_ordinal_fit(self, X, y, sample_weight, convert=False)
-        else:
-            data = validate_around_fitted(self, estimator, X, y, sample_weight)
+        _miscoverage(self.confidence)
+        _require_labels(self._given)
+        self._on_codes = not (is_frozen(self.estimator) or self.method == "prefit")
+
+    def _learn(self, data: OrdinalData) -> None:
         (inputs,) = indexable(data.X)
-        data = OrdinalData(inputs, data.codes, data.scale, data.sample_weight)
-        self._store_scale(data)
+        data = replace(data, X=inputs)
         seen = np.bincount(data.codes[data.sample_weight > 0], minlength=data.n_classes)
         self._unseen = np.flatnonzero(seen == 0)
-        self._calibrate(estimator, data, sample_weight is not None)
-        self._check_calibration(alpha)
+        self._calibrate(self._given, data)
+        self._check_calibration(_miscoverage(self.confidence))
         self.__dict__.pop("thresholds_", None)
         if has_latent(self.estimator_):
             self.thresholds_ = np.asarray(final_estimator(self.estimator_).thresholds_)
-        return self
 
-    def _calibrate(self, estimator: Any, data: OrdinalData, weighted: bool) -> None:
+    def _calibrate(self, estimator: Any, data: OrdinalData) -> None:
         if not self._on_codes:
             rows = np.flatnonzero(data.sample_weight > 0)
             parts = [CalibrationRows.of(FittedModel(estimator, data.scale), data, rows)]
         else:
             parts = Parallel(n_jobs=self.n_jobs)(
-                delayed(CalibrationRows.held_out)(estimator, data, inside, outside, weighted)
+                delayed(CalibrationRows.held_out)(estimator, data, inside, outside)
                 for inside, outside in self._splits(data)
             )
         self.estimator_, self.estimators_ = parts[0].model, []
         if self.method == "cross" and self._on_codes:
             self.estimators_ = [part.model for part in parts]
-            self.estimator_ = fit_on_codes(estimator, data, weighted=weighted).model
+            self.estimator_ = fit_on_codes(estimator, data).model
         calibration = [part.ascending() for part in parts]
         self.calibration_scores_ = [scores for scores, _ in calibration]
         self.calibration_codes_ = [codes for _, codes in calibration]
@@ -300,7 +287,7 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         low, high : ndarrays of int of shape (n,)
         """
         check_is_fitted(self)
-        validate_inputs(self, X, convert=False)
+        X = self._inputs(X)
         alpha = _miscoverage(self.confidence if confidence is None else confidence)
         if not self.estimators_:
             scores, predicted = nonconformity_scores(self._inner, X)
@@ -337,31 +324,18 @@ class ConformalOrdinal(AroundModel, OrdinalClassifierMixin, BaseEstimator):
         return cost
 
     def _margins(self, X: Any) -> Matrix:
-        validate_inputs(self, X, convert=False)
-        return self._inner.margins_or_sides(X)
+        return self._inner.margins_or_sides(self._inputs(X))
 
     def _codes(self, X: Any, **params: Any) -> Codes:
-        validate_inputs(self, X, convert=False)
-        return self._inner.codes(X)
+        return self._inner.codes(self._inputs(X))
 
-    @available_if(_gives_probabilities)
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Class probabilities of the model inside, a column per class from lowest to highest.
+    predict_proba = available_if(_gives_probabilities)(ProbabilityMixin.predict_proba)
 
-        Parameters
-        ----------
-        X : array-like, or whatever the estimator reads, of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-        """
-        check_is_fitted(self)
-        validate_inputs(self, X, convert=False)
-        return np.asarray(self._inner.probabilities(X))
+    def _probabilities(self, X: Any) -> Matrix:
+        return np.asarray(self._inner.probabilities(self._inputs(X)))
 
     def __sklearn_tags__(self) -> Any:
-        return inherit_input_tags(super().__sklearn_tags__(), self.estimator, ProportionalOdds)
+        return inherit_input_tags(super().__sklearn_tags__(), self.estimator, self._default)
 
 
 def _miscoverage(confidence: Any) -> float:
@@ -378,3 +352,55 @@ def _require_labels(estimator: Any) -> None:
             f"{type(final_estimator(estimator)).__name__} predicts numbers: put a regressor into "
             "RoundedRegressor, a ranker into ThresholdedRanker, or either into OrdinalCalibrator."
         )
+
+
+@dataclass(frozen=True)
+class CalibrationRows:
+    """Calibration rows and their scores by a model that has not seen them.
+
+    Parameters
+    ----------
+    model : estimator
+    scores : ndarray of shape (n, K)
+        Nonconformity scores of every label.
+    codes : ndarray of shape (n,)
+        The true labels.
+    predicted : ndarray of shape (n,)
+        The predicted ones.
+    """
+
+    model: Any
+    scores: Matrix
+    codes: Codes
+    predicted: Codes
+
+    @classmethod
+    def of(cls, model: FittedModel, data: OrdinalData, rows: Codes) -> CalibrationRows:
+        """Score rows by a model that is fitted already."""
+        scores, predicted = nonconformity_scores(model, _safe_indexing(data.X, rows))
+        return cls(model.model, scores, data.codes[rows], predicted)
+
+    @classmethod
+    def held_out(
+        cls, estimator: Any, data: OrdinalData, inside: Codes, outside: Codes
+    ) -> CalibrationRows:
+        """Score the rows outside by a model that is fitted on those inside."""
+        return cls.of(fit_on_codes(estimator, data, inside), data, outside)
+
+    def ascending(self) -> tuple[Vector, Codes]:
+        """Scores of the true labels in ascending order, and these labels."""
+        own = self.scores[np.arange(len(self.codes)), self.codes]
+        order = np.argsort(own, kind="stable")
+        return own[order], self.codes[order]
+
+
+def nonconformity_scores(model: FittedModel, X: Any) -> tuple[Matrix, Codes]:
+    """Nonconformity score of every label for every row, and the predicted labels."""
+    predicted, probabilities = model.codes_and_probabilities(X)
+    if probabilities is not None:
+        return probability_nonconformity(probabilities, predicted), predicted
+    margins = model.margins(X)
+    if margins is None:
+        # A model that gives nothing but labels: margins say how many ranks away thresholds are.
+        margins = predicted[:, None] - (np.arange(model.scale.n_classes - 1) + 0.5)
+    return margin_nonconformity(margins, predicted), predicted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,31 +12,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples
 
 from .._utils.messages import require_choice
-from .._utils.types import (
-    Codes,
-    CostLike,
-    EstimatorLike,
-    LabelsLike,
-    Mask,
-    Matrix,
-    MatrixLike,
-    Vector,
-    VectorLike,
-)
+from .._utils.types import Codes, CostLike, EstimatorLike, LabelsLike, Mask, Matrix, Vector
 from ..base.estimator import BaseEstimator
-from ..base.mixins import OrdinalClassifierMixin
+from ..base.mixins import CostSensitiveMixin, ProbabilityMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
-from ..base.validation import (
-    OrdinalData,
-    all_or_nothing,
-    read_costs,
-    read_link_weights,
-    validate_inputs,
-    validate_ordinal_fit,
-)
+from ..base.validation import OrdinalData, read_costs, read_link_weights
 from ..ordinal.reduction import monotone_exceedance, reduce_to_binary, untilted_probabilities
 
 
@@ -47,7 +30,7 @@ def _gives_probabilities(model: OrdinalReduction) -> bool:
     return True
 
 
-class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
+class OrdinalReduction(CostSensitiveMixin, ProbabilityMixin, BaseEstimator):
     """Ordered labels by any binary classifier, through "is the label above k?".
 
     Parameters
@@ -57,7 +40,8 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         weights, its ``fit`` must accept ``sample_weight``.
     mode : {"separate", "joint"}, default="separate"
         K−1 classifiers, one for each threshold, or one classifier g(x, k) on inputs extended by
-        the indicator of k. A linear classifier in joint mode gives parallel boundaries.
+        the indicator of k. A linear classifier in joint mode gives parallel boundaries. Separate
+        classifiers are given the inputs as they are; joint mode needs numbers.
     cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
         V-shaped cost that weights the binary examples.
     classes : sequence, optional
@@ -110,37 +94,15 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
         self.classes = classes
         self.n_jobs = n_jobs
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        sample_cost: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Fit the binary classifiers.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Passed to separate classifiers as it is; joint mode needs numbers.
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        sample_cost : array-like of shape (n, K), optional
-            Cost of every rank for every example, V-shaped around its label; replaces `cost`.
-
-        Returns
-        -------
-        self
-        """
+    def _check_parameters(self) -> None:
         require_choice("mode", self.mode, ("separate", "joint"))
-        data = validate_ordinal_fit(self, X, y, sample_weight, convert=self.mode == "joint")
+        self._reads_numbers = self.mode == "joint"
+
+    def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
         sides, weights = self._binary_examples(data, sample_cost)
         fit = self._fit_joint if self.mode == "joint" else self._fit_separate
         self.estimators_, self._constant = fit(data.X, sides > 0, weights)
         self._link_weights = read_link_weights(self, data, sample_cost)
-        self._store_scale(data)
-        return self
 
     def _binary_examples(
         self, data: OrdinalData, sample_cost: npt.ArrayLike | None
@@ -168,7 +130,7 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
 
     def _per_threshold(self, X: Any, response: Callable[[Any, Any], Vector]) -> Matrix:
         """Response of every threshold's classifier; ±1 where there is only one side."""
-        X = validate_inputs(self, X, convert=self.mode == "joint")
+        X = self._inputs(X)
         thresholds = len(self._constant)
         if self.mode == "joint":
             answers = response(self.estimators_[0], _extend(X, thresholds))
@@ -181,20 +143,9 @@ class OrdinalReduction(OrdinalClassifierMixin, BaseEstimator):
     def _margins(self, X: Any) -> Matrix:
         return self._per_threshold(X, _binary_margin)
 
-    @available_if(_gives_probabilities)
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Class probabilities, a column per class from lowest to highest.
+    predict_proba = available_if(_gives_probabilities)(ProbabilityMixin.predict_proba)
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            Rows sum to one and nothing is negative.
-        """
-        check_is_fitted(self)
+    def _probabilities(self, X: Any) -> Matrix:
         above = 0.5 * (self._per_threshold(X, _signed_probability) + 1.0)
         if np.ptp(self._link_weights) == 0.0:
             above = monotone_exceedance(above)

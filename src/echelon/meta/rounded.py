@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import Ridge
 
-from .._utils.types import EstimatorLike, LabelsLike, MatrixLike, Vector, VectorLike
+from .._utils.types import EstimatorLike, LabelsLike, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
-from ..base.validation import all_or_nothing, validate_inputs, validate_ordinal_fit
+from ..base.validation import OrdinalData
 
 
 class RoundedRegressor(ThresholdModelMixin, BaseEstimator):
@@ -22,7 +22,7 @@ class RoundedRegressor(ThresholdModelMixin, BaseEstimator):
     Parameters
     ----------
     regressor : scikit-learn regressor, default=Ridge()
-        Fitted on the ranks 0 … K−1.
+        Fitted on the ranks 0 … K−1, with the inputs as they are.
     classes : sequence, optional
         The labels from lowest to highest; by default read from `y`.
 
@@ -45,40 +45,22 @@ class RoundedRegressor(ThresholdModelMixin, BaseEstimator):
     array([1, 3])
     """
 
+    _reads_numbers = False
+
     def __init__(
         self, regressor: EstimatorLike | None = None, *, classes: LabelsLike | None = None
     ) -> None:
         self.regressor = regressor
         self.classes = classes
 
-    @all_or_nothing
-    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
-        """Fit the regressor on ranks.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n, d)
-            Passed to the regressor as it is.
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            Accepted where the regressor accepts it.
-
-        Returns
-        -------
-        self
-        """
-        data = validate_ordinal_fit(self, X, y, sample_weight, convert=False)
+    def _learn(self, data: OrdinalData) -> None:
         regressor = clone_or(self.regressor, Ridge)
-        weights = None if sample_weight is None else data.sample_weight
-        fit_weighted(regressor, X, data.codes.astype(np.float64), weights)
-        self.regressor_ = regressor
+        weights = data.sample_weight if data.weighted else None
+        self.regressor_ = fit_weighted(regressor, data.X, data.codes.astype(np.float64), weights)
         self.thresholds_ = np.arange(data.n_classes - 1, dtype=np.float64) + 0.5
-        self._store_scale(data)
-        return self
 
     def _latent(self, X: Any) -> Vector:
-        validate_inputs(self, X, convert=False)
-        return np.asarray(self.regressor_.predict(X), dtype=np.float64).reshape(-1)
+        return np.asarray(self.regressor_.predict(self._inputs(X)), dtype=np.float64).reshape(-1)
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.regressor, Ridge)

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
@@ -30,17 +29,16 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.folds import deal_folds
-from ..base.mixins import ThresholdModelMixin
+from ..base.mixins import CalibratedScoreMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
 from ..base.pair_explanations import PairExplanation
-from ..base.validation import OrdinalData, all_or_nothing, validate_inputs, validate_ordinal_fit
+from ..base.validation import OrdinalData, all_or_nothing
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix, threshold_weights
-from ..ordinal.reduction import exceedance_to_probabilities
 from ..ordinal.thresholds import fit_cost, fit_exponential
 from ..pairs import query_codes
 from ..ranking.rank_boost import RankBoost
-from ..solvers.linear.calibration import Calibration, calibrate
+from ..solvers.linear.calibration import calibrate
 
 
 def _scores_unseen_rows(model: ThresholdedRanker) -> bool:
@@ -57,7 +55,7 @@ def _ranker_explains(model: ThresholdedRanker) -> bool:
     return ranker is None or hasattr(ranker, "explain_pair")
 
 
-class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
+class ThresholdedRanker(CalibratedScoreMixin, BaseEstimator):
     """Ordered labels by any ranker, whose scores are cut at thresholds.
 
     Parameters
@@ -112,6 +110,7 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
     array([1, 2, 3])
     """
 
+    _reads_numbers = False
     # With metadata routing on, queries reach the ranker without being asked for.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 - read by scikit-learn from the class
 
@@ -158,46 +157,43 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         -------
         self
         """
+        return self._fit(X, y, sample_weight, qid)
+
+    def _check_parameters(self) -> None:
         require_choice("thresholds", self.thresholds, ("cost", "exponential"))
-        data = validate_ordinal_fit(self, X, y, sample_weight, convert=False)
+
+    def _learn(self, data: OrdinalData, qid: Any) -> None:
         cost = cost_matrix(self.cost, data.n_classes)
         queries = None if qid is None else query_codes(qid, len(data.codes))[0]
-        weighted = sample_weight is not None or self.class_weight is not None
         rows = np.arange(len(data.codes))
-        self.ranker_ = self._fitted_ranker(data, rows, queries, weighted)
+        self.ranker_ = self._fitted_ranker(data, rows, queries)
         if self.cv is None:
             scores = _scores(self.ranker_, data.X)
         else:
-            rows, scores = self._unseen_scores(data, queries, weighted)
+            rows, scores = self._unseen_scores(data, queries)
         positive = data.sample_weight[rows] > 0
         rows, scores = rows[positive], scores[positive]
         codes, weights = data.codes[rows], data.sample_weight[rows]
-        self._store_scale(data)
         self.thresholds_ = self._cut(scores, codes, weights, cost)
         self.__dict__.pop("_calibration", None)
         if self.cv is not None:
             self._calibration = calibrate(scores, codes, data.n_classes, weights)
-        return self
 
-    def _fitted_ranker(
-        self, data: OrdinalData, rows: Codes, queries: Codes | None, weighted: bool
-    ) -> Any:
+    def _fitted_ranker(self, data: OrdinalData, rows: Codes, queries: Codes | None) -> Any:
         ranker = clone_or(self.estimator, RankBoost)
         whole = len(rows) == len(data.codes)
         X = data.X if whole else _safe_indexing(data.X, rows)
-        weights = data.sample_weight[rows] if weighted else None
+        weights = data.sample_weight[rows] if data.weighted else None
         params = {} if queries is None else {"qid": queries[rows]}
         return fit_weighted(ranker, X, data.codes[rows], weights, **params)
 
-    def _unseen_scores(
-        self, data: OrdinalData, queries: Codes | None, weighted: bool
-    ) -> tuple[Codes, Vector]:
+    def _unseen_scores(self, data: OrdinalData, queries: Codes | None) -> tuple[Codes, Vector]:
         """Rows that were held out in turn, and their scores."""
         (X,) = indexable(data.X)
         data = replace(data, X=X)
         rows, scores = [], []
         for inside, outside in self._splits(data, queries):
-            ranker = self._fitted_ranker(data, inside, queries, weighted)
+            ranker = self._fitted_ranker(data, inside, queries)
             rows.append(outside)
             scores.append(_scores(ranker, _safe_indexing(X, outside)))
         return np.concatenate(rows), np.concatenate(scores)
@@ -226,25 +222,9 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         return fit_exponential(scores, codes, len(cost), steps)
 
     def _latent(self, X: Any) -> Vector:
-        validate_inputs(self, X, convert=False)
-        return _scores(self.ranker_, X)
+        return _scores(self.ranker_, self._inputs(X))
 
-    @available_if(_scores_unseen_rows)
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Class probabilities, a column per class from lowest to highest; with `cv` only.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            Rows sum to one and nothing is negative.
-        """
-        check_is_fitted(self)
-        slope, thresholds = self._calibration
-        return exceedance_to_probabilities(expit(slope * self._latent(X)[:, None] - thresholds))
+    predict_proba = available_if(_scores_unseen_rows)(CalibratedScoreMixin.predict_proba)
 
     @available_if(_ranker_explains)
     def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:
@@ -261,11 +241,6 @@ class ThresholdedRanker(ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         explained: PairExplanation = self.ranker_.explain_pair(a, b)
         return explained
-
-    def calibration(self) -> Calibration | None:
-        """Slope and thresholds of probabilities given the score; None without `cv`."""
-        check_is_fitted(self)
-        return getattr(self, "_calibration", None)
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, RankBoost)

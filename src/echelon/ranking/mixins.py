@@ -124,17 +124,9 @@ class StreamedRankerMixin(RankerMixin):
         self
         """
         self._check_parameters()
-        data = validate_ranking_chunk(
-            self,
-            X,
-            y,
-            qid=qid,
-            sample_weight=sample_weight,
-            pairs=pairs,
-            pair_weight=pair_weight,
-            first=not hasattr(self, "coef_"),
-        )
-        self._learn_chunk(data)
+        given: dict[str, Any] = {"qid": qid, "sample_weight": sample_weight}
+        given |= {"pairs": pairs, "pair_weight": pair_weight, "first": not hasattr(self, "coef_")}
+        self._learn_chunk(validate_ranking_chunk(self, X, y, **given))
         return self
 
     def _learn_chunk(self, data: RankingData) -> None:

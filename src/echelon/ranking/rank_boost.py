@@ -35,12 +35,7 @@ from ..pairs.pair_rows import laid_out_rows
 from ..solvers.boosting.bins import check_max_bins
 from ..solvers.boosting.stumps import StepTable, sum_steps
 from ..solvers.ranking.rank_boost import LOSSES, STEPS, Learner, Round, boost, objective
-from ..solvers.ranking.rank_boost_stumps import (
-    MISSING,
-    RankStumpSearch,
-    bin_rows,
-    tabulate_rankers,
-)
+from ..solvers.ranking.rank_boost_stumps import MISSING, RankStumpSearch, bin_rows, tabulate_rankers
 from .base_rankers import BaseRankers, member_answers, stump_terms
 
 # Attributes that only some fits set.

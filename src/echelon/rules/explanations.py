@@ -215,6 +215,9 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
     _class_mass: Vector
     thresholds_: Vector
 
+    def _positions(self, X: Any) -> Matrix:
+        raise NotImplementedError
+
     def _keep_for_names(self, data: OrdinalData, class_mass: Vector) -> None:
         """Keep the figures of the training rows that words for the rules will need."""
         self.__dict__.pop("rules_", None)
@@ -331,11 +334,11 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
     def _repr_html_inner(self) -> str:
         """What notebooks show: the rules once there are any."""
         if not hasattr(self, "rules_"):
-            return str(super()._repr_html_inner())
+            return super()._repr_html_inner()
         return self._texts().to_html()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        bundle = super()._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:
             bundle["text/html"] = self._repr_html_inner()
         return bundle

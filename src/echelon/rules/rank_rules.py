@@ -33,14 +33,7 @@ from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
 from ..base.rounds import StagedMixin, take_rows
-from ..base.validation import (
-    OrdinalData,
-    all_or_nothing,
-    class_factors,
-    one_column,
-    validate_inputs,
-    validate_ordinal_fit,
-)
+from ..base.validation import OrdinalData, class_factors, one_column, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count, require_positive
 from ..ordinal.reduction import decode, exceedance_to_probabilities
 from ..ordinal.thresholds import margins
@@ -87,7 +80,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
     """Boosting of rules into one score with thresholds, readable rule by rule.
 
     A rule is a conjunction of conditions on single inputs, such as "income ≥ 3200 and age ≤ 34",
-    and adds its response to the score of the rows that satisfy it.
+    and adds its response to the score of the rows that satisfy it. Inputs may be a data frame and
+    may have missing values, which satisfy no condition.
 
     Parameters
     ----------
@@ -152,8 +146,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         The rules, each body once, in the order in which they were found. A rule has its
         ``conditions``, ``response``, ``coverage``, ``class_histogram`` and ``importance``.
     thresholds_ : ndarray of shape (K−1,)
-        On the scale of the score, ascending; −∞ or +∞ next to classes without rows. Not with
-        ``loss="binary"``.
+        On the scale of the score, ascending; −∞ or +∞ next to classes without rows. Neither they
+        nor ``predict_latent``, which gives the score f(x), are there with ``loss="binary"``.
     loss_ : ndarray of shape (M,)
         Mean loss after every round, over pairs or rows; it never rises. With "binary", the mean
         over thresholds.
@@ -173,13 +167,13 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
 
         R(f) = Σ_{y_i > y_j} m(y_i, y_j)·s_i·s_j·exp(−(f(x_i) − f(x_j))),
 
-    with m = y_i − y_j or 1. Given Φ, only the pairs that Φ splits change: with W_> the weight of
-    those whose higher row it covers and W_< that of the others, R is least for α = ½ ln(W_>/W_<). Φ
-    is grown greedily, see ``echelon.solvers.rules.search`` for the measures, and a rule is found in
-    time linear in the rows, O(K) for each, although the loss has a term for every pair. Thresholds
-    minimise the exponential threshold loss for the final score in closed form, see
-    ``echelon.solvers.rules.losses``. [DK09] misprints the signs of the measures, the thresholds and
-    the way pairs are counted.
+    with m = y_i − y_j or 1 and s the sample weights. Given Φ, only the pairs that Φ splits change:
+    with W_> the weight of those whose higher row it covers and W_< that of the others, R is least
+    for α = ½ ln(W_>/W_<). Φ is grown greedily, see ``echelon.solvers.rules.search`` for the
+    measures, and a rule is found in time linear in the rows, O(K) for each, although the loss has a
+    term for every pair. Thresholds minimise the exponential threshold loss for the final score in
+    closed form, see ``echelon.solvers.rules.losses``. [DK09] misprints the signs of the measures,
+    the thresholds and the way pairs are counted.
 
     Probabilities are the link of the exponential loss, P(y > k) = 1/(1 + exp(−2(f − θ_k))), which
     grows too sure of itself over many rules on few rows; with the absolute error f is first scaled
@@ -200,6 +194,9 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
     True
     """
 
+    pruning_: Pruning
+    _calibration: Calibration | None
+    _takes_missing = True
     _most_rounds = "n_rules"
     _step_factor = "shrinkage"
 
@@ -244,30 +241,15 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self.verbose = verbose
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(self, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None) -> Self:
-        """Boost rules.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-            May have missing values, which satisfy no condition.
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            A pair weighs the product of the weights of its rows.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
+    def _validated(self, X: Any, y: Any, sample_weight: Any) -> OrdinalData:
         self._columns = learn_columns(X, self.nominal)
-        data = validate_ordinal_fit(self, as_positions(X, self._columns), y, sample_weight)
+        return super()._validated(as_positions(X, self._columns), y, sample_weight)
+
+    def _learn(self, data: OrdinalData) -> None:
         rng = check_random_state(self.random_state)
         rows, held = self._hold_out(data, rng)
         train = take_rows(data, rows)
         self._levels = self._levels_of(train)
-        self._store_scale(data)
         losses = self._losses(train, self._levels.observed)
         starts = [loss.thresholds for loss in losses]
         held_out = None if held is None else self._held_out_error(take_rows(data, held), starts)
@@ -279,7 +261,6 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self.__dict__.pop("pruning_", None)
         rounds = list(zip(*stages, strict=True)) if stages else [()] * len(starts)
         self._keep(rounds, starts, train)
-        return self
 
     def _check_parameters(self) -> None:
         self._check_rounds()
@@ -493,20 +474,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         X = self._positions(X)
         return self._levels.margins(np.hstack([part.margins(X) for part in self._ensembles]))
 
-    @available_if(_has_one_score)
-    def predict_latent(self, X: MatrixLike) -> Matrix:
-        """Score f(x), on the scale of ``thresholds_``; not with ``loss="binary"``.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n, d)
-
-        Returns
-        -------
-        scores : ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        return self._latent(X)
+    predict_latent = available_if(_has_one_score)(ThresholdModelMixin.predict_latent)
 
     @available_if(_has_one_score)
     def explain_pair(self, a: MatrixLike, b: MatrixLike) -> PairExplanation:
@@ -528,9 +496,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         return explain_rule_pair(first, second)
 
     def _probabilities(self, X: Any) -> Matrix:
-        if self._calibration is None:
-            return exceedance_to_probabilities(expit(2.0 * self._margins(X)))
-        return self._calibrated(self._latent(X))
+        return self._margins_and_probabilities(X)[1]
 
     def predict_with_proba(self, X: MatrixLike) -> tuple[LabelArray, Matrix]:
         """Labels and class probabilities at the cost of one of them.
@@ -545,16 +511,17 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         probabilities : ndarray of shape (n, K)
         """
         check_is_fitted(self)
+        G, probabilities = self._margins_and_probabilities(X)
+        return self._scale.decode(decode(G)), probabilities
+
+    def _margins_and_probabilities(self, X: Any) -> tuple[Matrix, Matrix]:
         if self._calibration is None:
             G = self._margins(X)
-            return self._scale.decode(decode(G)), exceedance_to_probabilities(expit(2.0 * G))
-        scores = self._latent(X)
-        labels = self._scale.decode(decode(margins(scores, self.thresholds_)))
-        return labels, self._calibrated(scores)
-
-    def _calibrated(self, scores: Vector) -> Matrix:
+            return G, exceedance_to_probabilities(expit(2.0 * G))
         slope, thresholds = self._calibration
-        return exceedance_to_probabilities(expit(slope * scores[:, None] - thresholds))
+        scores = self._latent(X)
+        above = expit(slope * scores[:, None] - thresholds)
+        return margins(scores, self.thresholds_), exceedance_to_probabilities(above)
 
     def _staged_codes(self, X: Any) -> Iterator[Codes]:
         grown = GrowingScores(self._positions(X), [part.start for part in self._ensembles])
@@ -573,8 +540,3 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         """The rules, levels and input columns that predictions are computed from."""
         check_is_fitted(self)
         return RuleModel(self._ensembles, self._levels, self._columns)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -128,7 +128,7 @@ class SignedMachines:
     """
 
     def __init__(self, model: SVOR, data: OrdinalData) -> None:
-        model._check_parameters().require_implicit("boosting by costs")
+        model._formulation().require_implicit("boosting by costs")
         self._model = model
         self._problem = model._prepare(data, np.ones((len(data.codes), data.n_classes - 1)))
         self._last: Solved | None = None

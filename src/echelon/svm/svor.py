@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._utils.messages import warn_caller
 from .._utils.types import (
@@ -28,24 +27,17 @@ from .._utils.types import (
     VectorLike,
 )
 from ..base.estimator import BaseEstimator
-from ..base.folds import deal_folds
+from ..base.folds import dealt_parts
 from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
-from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
-from ..base.validation import (
-    OrdinalData,
-    all_or_nothing,
-    read_costs,
-    validate_inputs,
-    validate_ordinal_fit,
-)
+from ..base.mixins import CalibratedScoreMixin, SignedLearnerMixin
+from ..base.validation import OrdinalData, read_costs, validate_inputs
 from ..kernels import Kernel, KernelFunction
 from ..kernels.cache import row_source
 from ..ordinal.arrays import finite_vector, require_positive
 from ..ordinal.costs import cost_matrix, threshold_weights
-from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
-from ..solvers.linear.calibration import Calibration, calibrate
+from ..solvers.linear.calibration import calibrate
 from ..solvers.svor.dual import Solved, best_start
 from ..solvers.svor.smo import solve_threshold_dual
 from .problem import Formulation, Problem, SignedMachines
@@ -59,7 +51,7 @@ def _gives_probabilities(model: Any) -> bool:
     return True
 
 
-class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
+class SVOR(KernelMachineMixin, SignedLearnerMixin, CalibratedScoreMixin, BaseEstimator):
     """Support vector ordinal regression: one kernel machine, K−1 thresholds [CK07].
 
     Parameters
@@ -75,7 +67,8 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
     kernel : str, callable or Kernel, default="rbf"
         "rbf" (or "gaussian"), "linear", "poly" (or "polynomial"), "sigmoid", "pearson" (which
         takes missing entries), "precomputed", a function of X and Y that gives their kernel
-        matrix, or an object of ``echelon.kernels``.
+        matrix, or an object of ``echelon.kernels``. Inputs may be sparse; with "precomputed" they
+        are the kernel matrix of shape (n, n).
     gamma : {"scale", "auto"}, float or array-like of shape (d,), default="scale"
         γ of the Gaussian exp(−γ‖x − x′‖²), one for all features or one for each, and of the
         polynomial and sigmoid kernels. "scale" is 1 / (d·v) with v the variance of all entries of
@@ -99,7 +92,8 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         The labels from lowest to highest; by default read from `y`.
     probability : bool, default=False
         Whether to fit ``predict_proba``: a cumulative logit model of the latent scores that each
-        of five folds gets from a machine trained on the others. It takes five more fits.
+        of five folds gets from a machine trained on the others. It takes five more fits. The most
+        probable label need not be the predicted one.
     tol : float, default=1e-3
         Largest violation of the optimality conditions to leave, in units of the latent score.
     max_iter : int, default=-1
@@ -151,7 +145,8 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
 
     where W_ik = |cost[y_i, k+1] − cost[y_i, k]| for implicit constraints (1 for the absolute
     cost), and 1 next to the example's class only for the others. Its dual is solved by sequential
-    minimal optimisation in blocks, see ``echelon.solvers.svor.smo``.
+    minimal optimisation in blocks, see ``echelon.solvers.svor.smo``. Costs of rows, the argument
+    `sample_cost` of ``fit``, need ``constraints="implicit"``.
 
     Examples
     --------
@@ -208,36 +203,12 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         self.verbose = verbose
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        sample_cost: npt.ArrayLike | None = None,
-    ) -> Self:
-        """Fit to labelled rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-            Or the kernel matrix of shape (n, n) for ``kernel="precomputed"``.
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-        sample_cost : array-like of shape (n, K), optional
-            Cost of each label for each row, in place of `cost`: V-shaped around the row's own
-            label. Needs ``constraints="implicit"``.
-
-        Returns
-        -------
-        self
-        """
-        problem = self.read_problem(X, y, sample_weight, sample_cost)
+    def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
+        problem = self._problem(data, sample_cost)
         last = getattr(self, "_last", None) if self.warm_start else None
         self.fit_problem(problem, last)
         if self.probability:
             self._calibrate(problem, sample_cost)
-        return self
 
     def fit_path(
         self,
@@ -283,7 +254,8 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
                 model._calibrate(problem, None)
         return models
 
-    def _check_parameters(self) -> Formulation:
+    def _formulation(self) -> Formulation:
+        """What the parameters, which are checked, state of the constraints."""
         for name in ("C", "tol", "cache_size"):
             require_positive(name, getattr(self, name))
         limit: Any = self.max_iter
@@ -312,8 +284,12 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
         -------
         problem : Problem
         """
-        data = validate_ordinal_fit(self, X, y, sample_weight)
-        form = self._check_parameters()
+        return self._problem(self._validated(X, y, sample_weight), sample_cost, shared)
+
+    def _problem(
+        self, data: OrdinalData, sample_cost: Any, shared: Problem | None = None
+    ) -> Problem:
+        form = self._formulation()
         cost_matrix(self.cost, data.n_classes)
         if form.constraints == "implicit":
             weights = threshold_weights(read_costs(self, data, sample_cost))
@@ -373,7 +349,7 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
 
     def _solve(self, problem: Problem, *earlier: Solved | None) -> Solved:
         """Dual problem of this C and its solution, from the best start of earlier ones."""
-        dual = self._check_parameters().dual(problem.codes, self.C * problem.unit_boxes)
+        dual = self._formulation().dual(problem.codes, self.C * problem.unit_boxes)
         solution = solve_threshold_dual(
             dual,
             problem.source,
@@ -420,14 +396,8 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
             classes=list(range(problem.data.n_classes)),
             probability=False,
         )
-        fold = deal_folds(
-            codes,
-            min(_CALIBRATION_FOLDS, len(codes)),
-            check_random_state(self.random_state),
-        )
-        scores = np.empty(len(codes))
-        for number in np.unique(fold):
-            inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        scores, rng = np.empty(len(codes)), check_random_state(self.random_state)
+        for inside, outside in dealt_parts(codes, min(_CALIBRATION_FOLDS, len(codes)), rng):
             if len(np.unique(codes[inside])) < 2:
                 raise ValueError(
                     "probability=True needs two rows or more in at least two classes, so that no "
@@ -439,8 +409,7 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
                 sample_weight=weights[inside],
                 sample_cost=None if costs is None else costs[inside],
             )
-            unseen = problem.take(outside, inside)
-            scores[outside] = machine.predict_latent(unseen)
+            scores[outside] = machine.predict_latent(problem.take(outside, inside))
         self._calibration = calibrate(scores, codes, problem.data.n_classes, weights)
 
     def _signed_learner(self, data: OrdinalData, n_threads: int, rng: Any) -> SignedMachines:
@@ -455,28 +424,7 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, ThresholdModelMixin, BaseEsti
     def _latent(self, X: Any) -> Vector:
         return self._scores(validate_inputs(self, X))
 
-    @available_if(_gives_probabilities)
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Class probabilities, a column per class from lowest to highest.
-
-        Only with ``probability=True``. The most probable label need not be the predicted one.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-        """
-        check_is_fitted(self, ["thresholds_", "_calibration"])
-        slope, thresholds = self._calibration
-        return class_probabilities(get_link("logit"), slope * self._latent(X), thresholds)
-
-    def calibration(self) -> Calibration | None:
-        """Slope and thresholds of probabilities given the score; None without `probability`."""
-        check_is_fitted(self)
-        return getattr(self, "_calibration", None)
+    predict_proba = available_if(_gives_probabilities)(CalibratedScoreMixin.predict_proba)
 
 
 class _Printer:

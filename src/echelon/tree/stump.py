@@ -7,20 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.types import (
-    ClassWeightLike,
-    Codes,
-    CostLike,
-    LabelsLike,
-    Matrix,
-    Vector,
-)
+from .._utils.types import ClassWeightLike, Codes, CostLike, LabelsLike, Matrix, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
-from ..base.validation import (
-    OrdinalData,
-    validate_inputs,
-)
+from ..base.validation import OrdinalData, validate_inputs
 from ..ordinal.reduction import side_matrix
 from ..ordinal.thresholds import margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
@@ -76,6 +66,8 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
     array([1, 3])
     """
 
+    _takes_missing = True
+
     def __init__(
         self,
         max_bins: int | None = None,
@@ -127,8 +119,3 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         if missing.any():
             values[missing] = side_matrix(np.array([self.missing_rank_]), len(self.classes_))
         return values
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -25,17 +24,15 @@ from .._utils.types import (
     Vector,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import OrdinalClassifierMixin, SignedLearnerMixin
-from ..base.validation import (
-    OrdinalData,
-    validate_inputs,
-)
+from ..base.mixins import ProbabilityMixin, SignedLearnerMixin
+from ..base.rounds import take_rows
+from ..base.validation import OrdinalData, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.boosting.ordinal_tree import CRITERIA, OrdinalTree, TreeLearner, TreeLimits
 
 
-class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
+class ORTree(SignedLearnerMixin, ProbabilityMixin, BaseEstimator):
     """Decision tree for ordered labels, with the rank of least cost in every leaf.
 
     Parameters
@@ -90,8 +87,9 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
     score of the node's class shares. A node is a leaf if some rank fits all of its rows, if no
     split is possible, or at the limits above.
 
-    ``decision_function`` gives, for each threshold, the mean cost of the leaf's best rank below
-    minus that of its best rank above.
+    ``predict_proba`` gives the shares of the classes, by weight, among the training rows of the
+    leaf. ``decision_function`` gives, for each threshold, the mean cost of the leaf's best rank
+    below minus that of its best rank above.
 
     Examples
     --------
@@ -106,6 +104,8 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
     |   size > 2.5
     |   |   3, weight 1
     """
+
+    _takes_missing = True
 
     def __init__(
         self,
@@ -135,7 +135,9 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         self.random_state = random_state
 
     def _fit_signed(self, data: OrdinalData, V: Matrix) -> None:
-        data, V = _rows_with_weight(data, V)
+        rows = np.flatnonzero(data.sample_weight)
+        if len(rows) < len(V):
+            data, V = take_rows(data, rows), V[rows]
         tree, _ = self._signed_learner(data, 1, check_random_state(self.random_state))(V)
         self._adopt(tree)
 
@@ -207,21 +209,8 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
         check_is_fitted(self)
         return self.tree_.apply(validate_inputs(self, X))
 
-    def predict_proba(self, X: MatrixLike) -> Matrix:
-        """Shares of the classes, by weight, among the training rows of the leaf.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n, K)
-            A column per class from lowest to highest.
-        """
-        leaves = self.apply(X)
-        mass = _class_mass(self.tree_)[leaves]
-        return np.asarray(mass / mass.sum(axis=1, keepdims=True))
+    def _probabilities(self, X: Any) -> Matrix:
+        return self.tree_.probabilities(self._inputs(X))
 
     def to_text(self, feature_names: Sequence[str] | None = None) -> str:
         """The tree as indented lines, a question or a leaf in each.
@@ -247,19 +236,6 @@ class ORTree(OrdinalClassifierMixin, SignedLearnerMixin, BaseEstimator):
     def _margins(self, X: Any) -> Matrix:
         return self.tree_.margins[self.apply(X)]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def _rows_with_weight(data: OrdinalData, V: Matrix) -> tuple[OrdinalData, Matrix]:
-    rows = np.flatnonzero(data.sample_weight)
-    if len(rows) == len(V):
-        return data, V
-    weights = data.sample_weight[rows]
-    return replace(data, X=data.X[rows], codes=data.codes[rows], sample_weight=weights), V[rows]
-
 
 def _check_max_features(value: Any, n_features: int) -> Any:
     if value is None or (isinstance(value, str) and value == "sqrt"):
@@ -274,13 +250,9 @@ def _check_max_features(value: Any, n_features: int) -> Any:
     )
 
 
-def _class_mass(tree: OrdinalTree) -> Matrix:
-    """Weight of each class in each leaf, which every fit counts."""
-    assert tree.class_mass is not None
-    return tree.class_mass
-
-
 def _lines(tree: OrdinalTree, names: list[str], classes: Any) -> list[str]:
+    # Every fit counts the classes in the leaves.
+    assert tree.class_mass is not None
     lines = []
     waiting = [(0 if len(tree.feature) else -1, 0, "")]
     while waiting:
@@ -288,7 +260,7 @@ def _lines(tree: OrdinalTree, names: list[str], classes: Any) -> list[str]:
         if question:
             lines.append("|   " * (depth - 1) + question)
         if node < 0:
-            weight = _class_mass(tree)[~node].sum()
+            weight = tree.class_mass[~node].sum()
             label = classes[tree.leaf_ranks[~node]]
             lines.append("|   " * depth + f"{label}, weight {weight:.6g}")
             continue
