@@ -1,25 +1,10 @@
-"""What tests hold ordinal models against: shapes of costs, and the median of votes."""
+"""What tests hold ordinal models against: the median of votes."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from echelon._utils.types import Codes, Matrix, Vector
-from echelon.ordinal.costs import require_v_shaped
-
-
-def is_v_shaped(costs: Matrix) -> bool:
-    """Whether every row never falls when moving away from its own class."""
-    try:
-        require_v_shaped(costs)
-    except ValueError:
-        return False
-    return True
-
-
-def is_convex(costs: Matrix) -> bool:
-    """Whether the steps of every row never shrink from left to right."""
-    return bool((np.diff(costs, n=2, axis=1) >= 0).all())
+from echelon._utils.types import Codes, Vector
 
 
 def weighted_median(votes: Codes, weights: Vector) -> Codes:
