@@ -13,8 +13,16 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from . import blocks
-from .faults import MISSING_MARKS, Argument, TableError, listed, refuse_repeated
-from .formats import delimiter_name, likely_delimiter
+from .blocks import FIRST_BYTES, Source
+from .formats import (
+    MISSING_MARKS,
+    Argument,
+    TableError,
+    delimiter_name,
+    likely_delimiter,
+    listed,
+    refuse_repeated,
+)
 from .kinds import (
     FALSE_WORDS,
     FAST_TYPES,
@@ -24,7 +32,6 @@ from .kinds import (
     kind_of_text,
     kind_with,
 )
-from .sources import FIRST_BYTES, Source
 
 LONGEST_ROW = 1 << 28
 _LONGEST_HEADER = 1 << 22

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .faults import (
+from .formats import (
     MISSING_MARKS,
     TableError,
     columns_phrase,

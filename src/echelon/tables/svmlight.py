@@ -11,8 +11,7 @@ import pyarrow as pa
 from sklearn.datasets import load_svmlight_file
 
 from .blocks import TwoPassReader, line_blocks
-from .faults import TableError
-from .formats import LABEL, QUERY
+from .formats import LABEL, QUERY, TableError
 
 _MOST_FEATURES = 20_000
 _MOST_CELLS = 1 << 23
