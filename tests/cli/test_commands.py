@@ -9,7 +9,7 @@ import typer
 from echelon import cli
 from echelon.cli import failures
 from echelon.cli.commands import whole_command
-from echelon.cli.options import read_cost, read_seconds
+from echelon.cli.values import read_cost, read_seconds
 
 HEAVY = {"numpy", "pandas", "sklearn", "scipy", "skops", "pyarrow"}
 

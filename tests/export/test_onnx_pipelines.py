@@ -242,7 +242,7 @@ def test_models_around_pipelines():
 
 def test_prepared_tables_of_a_schema():
     pytest.importorskip("echelon.tables")
-    from echelon.model_selection.tuning import prepare
+    from echelon.model_selection.preparation import prepare
     from echelon.tables import Schema
 
     frame, y = make_frame()

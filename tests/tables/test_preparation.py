@@ -5,7 +5,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from echelon.model_selection.tuning import prepare
+from echelon.model_selection.preparation import prepare
 from echelon.tables import Schema
 
 FRAME = pd.DataFrame(

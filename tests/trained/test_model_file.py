@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 from support.mixed_tables import ORDER, WORDS, mixed_frame
 
 from echelon import ProportionalOdds
-from echelon.model_selection.tuning import prepare
+from echelon.model_selection.preparation import prepare
 from echelon.tables import Schema, TableError, labelled_table
 from echelon.trained import ModelFileError, TrainedModel, load_model
 from echelon.trained.model_file import CARD, CHECKSUMS, ESTIMATORS

@@ -14,11 +14,11 @@ from support.mixed_tables import ORDER, WORDS, mixed_frame
 from echelon import ProportionalOdds, RankBoost, RoundedRegressor
 from echelon.base.wrappers import final_estimator
 from echelon.meta.calibration import OrdinalCalibrator
-from echelon.model_selection.tuning import prepare
+from echelon.model_selection.preparation import prepare
 from echelon.tables import TableError, labelled_table, ranking_table
 from echelon.trained import train
+from echelon.trained.figures import cross_validated
 from echelon.trained.ranking import ranked_rows, read_rows_to_rank
-from echelon.trained.training import cross_validated
 
 
 @pytest.fixture(scope="module")

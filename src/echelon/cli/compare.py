@@ -23,10 +23,8 @@ from .options import (
     Report,
     Seed,
     Target,
-    read_cost,
-    read_seconds,
-    require_places,
 )
+from .values import read_cost, read_seconds, require_places
 from .views import live_view, show_table, step_line, write_file, write_report
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import typer
 
 from .evaluate import require_ordinal, split_labels
 from .failures import UsageError, guarded
-from .options import Cost, Delimiter, Format, Model, Seed, read_cost, refuse_model_as_table
+from .options import Cost, Delimiter, Format, Model, Seed
+from .values import read_cost, refuse_model_as_table
 from .views import json_text
 
 if TYPE_CHECKING:

@@ -104,7 +104,7 @@ def flag(argument: Any) -> str:
 
     Examples
     --------
-    >>> from echelon.tables.formats import Argument
+    >>> from echelon.tables.faults import Argument
     >>> flag(Argument("drop", ["a", "long name"])), flag(Argument("drop_unlabelled", True))
     ("--drop a --drop 'long name'", '--drop-unlabelled')
     """

@@ -19,11 +19,8 @@ from .options import (
     Order,
     Seed,
     Target,
-    read_cost,
-    read_seconds,
-    require_confidence,
-    require_places,
 )
+from .values import read_cost, read_seconds, require_confidence, require_places
 from .views import live_view, show_table, step_line
 
 if TYPE_CHECKING:

@@ -1,18 +1,11 @@
-"""Options that several commands share, and what their values mean."""
+"""Arguments and options that several commands share, declared once."""
 
 from __future__ import annotations
 
-import csv
-import errno
-import os
-import re
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-
-from .failures import UsageError, usage_errors
 
 TABLE = (
     "Table: CSV, TSV, Parquet, Arrow, JSON lines or SVMlight, text also gzipped; - for standard "
@@ -62,111 +55,3 @@ Report = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of folds and models.")]
 Jobs = Annotated[int, typer.Option(help="Processes; -1 for one per core.")]
-
-
-MODEL_SUFFIX = ".echelon"
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)"
-_DURATION = re.compile(
-    rf"(?:({_NUMBER})h)?(?:({_NUMBER})m(?:in)?)?(?:({_NUMBER})(?:s(?:ec)?)?)?", re.IGNORECASE
-)
-
-
-def read_seconds(text: str, option: str = "--budget") -> float:
-    """Seconds of a duration such as 90s, 10m or 1h30m; a plain number means seconds.
-
-    Examples
-    --------
-    >>> read_seconds("10m"), read_seconds("1h30m"), read_seconds("45")
-    (600.0, 5400.0, 45.0)
-    """
-    found = _DURATION.fullmatch("".join(text.split()))
-    parts = found.groups(default="0") if found else ("0",)
-    seconds = sum(float(n) * unit for n, unit in zip(parts, (3600.0, 60.0, 1.0), strict=False))
-    if seconds <= 0.0:
-        raise UsageError(f"{option} must be a duration such as 90s, 10m or 1h30m; found {text!r}.")
-    return seconds
-
-
-def read_cost(path: Path | None, classes: Sequence[Any]) -> Any:
-    """The cost matrix in a CSV file: a row for each true label, a column for each predicted one.
-
-    The first row and the first column may name the labels, in any order; without names they are in
-    the order of the labels. No file gives None.
-    """
-    if path is None:
-        return None
-    from echelon.datasets.tables import is_number
-    from echelon.ordinal.costs import check_cost_matrix
-
-    rows = _read_rows(path)
-    if rows and not is_number(rows[0][-1]):
-        rows = _by_name(path, rows, [str(label) for label in classes])
-    try:
-        cost = [[float(cell) for cell in row] for row in rows]
-    except ValueError as error:
-        raise UsageError(f"{path} is not a square of numbers: {error}.") from None
-    with usage_errors(ValueError):
-        if any(len(row) != len(cost) for row in cost):
-            raise ValueError(f"{path} is not a square of numbers: its rows differ in length.")
-        return check_cost_matrix(cost, len(classes))
-
-
-def require_places(sources: Iterable[str | Path | None], **options: str | Path | None) -> None:
-    """Refuse files that cannot be written or that are being read: before the work, not after it."""
-    for name, place in options.items():
-        if place is not None and str(place) != "-":
-            _require_place(f"--{name}", Path(place), sources)
-
-
-def _require_place(option: str, path: Path, sources: Iterable[str | Path | None]) -> None:
-    if path.is_dir():
-        raise UsageError(f"{option} {path} is a folder; name a file.")
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise UsageError(f"{option} {path} lies in a folder that does not exist.")
-    if not os.access(folder if not path.exists() or path.is_file() else path, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    for source in sources:
-        if source is not None and path.is_file() and _same_file(path, source):
-            raise UsageError(f"{option} {path} would replace what is read; name another file.")
-
-
-def require_confidence(confidence: float) -> None:
-    """Refuse a confidence that is no share."""
-    if not 0.0 < confidence < 1.0:
-        raise UsageError(f"--confidence must lie between 0 and 1; found {confidence:g}.")
-
-
-def refuse_model_as_table(data: str | Path | None, usage: str) -> None:
-    """Refuse a model file in the place of a table, and say how the command is written."""
-    if data is not None and Path(data).suffix == MODEL_SUFFIX:
-        raise UsageError(f"{data} is a model file and no table; write echelon {usage}.")
-
-
-def _same_file(path: Path, other: str | Path) -> bool:
-    try:
-        return path.samefile(other)
-    except OSError:
-        return False
-
-
-def _read_rows(path: Path) -> list[list[str]]:
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            return [[cell.strip() for cell in row] for row in csv.reader(file) if any(row)]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"The costs in {path} cannot be read: {reason}.") from None
-
-
-def _by_name(path: Path, rows: list[list[str]], labels: list[str]) -> list[list[str]]:
-    """Cells in the order of the labels."""
-    columns = rows[0][1:]
-    cells = {row[0]: dict(zip(columns, row[1:], strict=False)) for row in rows[1:]}
-    for found in (columns, list(cells)):
-        if sorted(found) != sorted(labels):
-            raise UsageError(
-                f"{path} must name the labels {', '.join(labels)}, once by row and once by column; "
-                f"found {', '.join(found)}."
-            )
-    return [[cells[true].get(predicted, "") for predicted in labels] for true in labels]

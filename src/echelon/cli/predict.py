@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .failures import UsageError, guarded
-from .options import Data, Delimiter, Format, Model, refuse_model_as_table, require_places
-from .views import Oddities, show_notes, step_line
+from .oddities import Oddities
+from .options import Data, Delimiter, Format, Model
+from .values import refuse_model_as_table, require_places
+from .views import show_notes, step_line
 
 if TYPE_CHECKING:
     from echelon.trained import TrainedModel

@@ -11,18 +11,8 @@ import typer
 
 from .failures import UsageError, guarded, usage_errors
 from .info import figures
-from .options import (
-    Data,
-    Delimiter,
-    Drop,
-    DropUnlabelled,
-    Format,
-    Jobs,
-    Order,
-    Seed,
-    refuse_model_as_table,
-    require_places,
-)
+from .options import Data, Delimiter, Drop, DropUnlabelled, Format, Jobs, Order, Seed
+from .values import refuse_model_as_table, require_places
 from .views import show_notes
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Tables that users bring, read whole or in parts, and tables written for them."""
 
-from .formats import FORMATS, TableError
+from .faults import TableError
+from .formats import FORMATS
 from .labelled import LabelledTable, labelled_table, read_labelled_table
 from .labels import encode_target, parse_order
 from .ranking import RankingTable, ranking_table, read_ranking_table

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from .blocks import Source
-from .formats import ARROW_STREAM_MAGIC, TableError, inside, refuse_repeated
+from .faults import TableError, inside, refuse_repeated
+from .formats import ARROW_STREAM_MAGIC
+from .sources import Source
 
 _ROWS = 65_536
 _TITLES = {"parquet": "Parquet", "arrow": "Arrow"}

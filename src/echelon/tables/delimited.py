@@ -13,16 +13,8 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from . import blocks
-from .blocks import FIRST_BYTES, Source
-from .formats import (
-    MISSING_MARKS,
-    Argument,
-    TableError,
-    delimiter_name,
-    likely_delimiter,
-    listed,
-    refuse_repeated,
-)
+from .faults import MISSING_MARKS, Argument, TableError, listed, refuse_repeated
+from .formats import delimiter_name, likely_delimiter
 from .kinds import (
     FALSE_WORDS,
     FAST_TYPES,
@@ -32,6 +24,7 @@ from .kinds import (
     kind_of_text,
     kind_with,
 )
+from .sources import FIRST_BYTES, Source
 
 LONGEST_ROW = 1 << 28
 _LONGEST_HEADER = 1 << 22

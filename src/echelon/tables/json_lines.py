@@ -12,7 +12,7 @@ import pyarrow.types as pt
 from pyarrow import json as arrow_json
 
 from .blocks import TwoPassReader, line_blocks
-from .formats import TableError
+from .faults import TableError
 from .kinds import FAST_TYPES, accepts, columns_of_text, dates, joined_kind, without_marks
 
 

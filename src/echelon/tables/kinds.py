@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .formats import MISSING_MARKS, wrong_cell
+from .faults import MISSING_MARKS, wrong_cell
 
 # What a column of a file holds. "empty" has no value; "text" keeps cells as they are written.
 # "label" is a target: text, or numbers where all cells are, and nothing else is guessed.

@@ -7,23 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .blocks import Source
-from .formats import (
-    LABEL,
+from .faults import (
     Argument,
     TableError,
     columns_phrase,
     counted,
     inside,
-    is_svmlight,
     no_such_column,
     opening,
     refuse_repeated,
 )
+from .formats import LABEL, is_svmlight
 from .labels import absent_levels, ordered_labels
 from .lookalikes import identifier_reason, notes_on_texts, refuse_written_numbers
 from .reading import open_reader, whole_table
 from .schema import Schema
+from .sources import Source
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ import numpy as np
 
 from echelon.ordinal.labels import read_scale
 
-from .formats import Argument, TableError, counted, listed
+from .faults import Argument, TableError, counted, listed
 
 MOST_CLASSES = 1_000
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .formats import Argument, TableError, columns_phrase, inside
+from .faults import Argument, TableError, columns_phrase, inside
 from .schema import Schema
 
 # A few texts such as 1,2 or 10% may be codes or categories.

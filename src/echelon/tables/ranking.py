@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._utils.types import Matrix, Vector
-from .formats import LABEL, QUERY, Argument, TableError, is_svmlight, no_such_column, opening
+from .faults import Argument, TableError, no_such_column, opening
+from .formats import LABEL, QUERY, is_svmlight
 from .labelled import labelled_rows, model_inputs
 from .labels import absent_levels, encode_target, ordered_labels
 from .lookalikes import notes_on_texts

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from .._utils.packages import require_extra
-from .blocks import Source, TwoPassReader
-from .formats import TableError, checked_delimiter, no_such_column
+from .blocks import TwoPassReader
+from .faults import TableError, no_such_column
+from .formats import checked_delimiter
+from .sources import Source
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .formats import (
+from .faults import (
     MISSING_MARKS,
     TableError,
     columns_phrase,

@@ -11,7 +11,8 @@ import pyarrow as pa
 from sklearn.datasets import load_svmlight_file
 
 from .blocks import TwoPassReader, line_blocks
-from .formats import LABEL, QUERY, TableError
+from .faults import TableError
+from .formats import LABEL, QUERY
 
 _MOST_FEATURES = 20_000
 _MOST_CELLS = 1 << 23

@@ -12,7 +12,7 @@ from .._utils.messages import require_choice
 from .._utils.types import Vector
 from ..base.mixins import best_first
 from ..tables import RankingTable, TableError, encode_target, read_table
-from ..tables.formats import Argument
+from ..tables.faults import Argument
 from ..tables.labelled import labelled_rows
 from ..tables.ranking import POSITION, ROW, SCORE, entries, require_columns
 from .model import RANKING, TrainedModel
@@ -73,7 +73,7 @@ def train_ranker(
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
 
-    from ..model_selection.tuning import prepare
+    from ..model_selection.preparation import prepare
 
     if isinstance(model, str):
         model = _named_ranker(find_ranker(model), random_state)

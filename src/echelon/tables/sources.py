@@ -1,0 +1,182 @@
+"""Where the bytes of a table come from: a file, a compressed file, or standard input."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .faults import TableError
+from .formats import GZIP_MAGIC, checked_format, named_format, refuse_other_content, sniffed_format
+
+FIRST_BYTES = 1 << 16
+
+
+class Source:
+    """Bytes that can be read once, or again and again after `keep`.
+
+    Parameters
+    ----------
+    source : str or Path
+        A path, or ``"-"`` for standard input.
+    """
+
+    def __init__(self, source: str | Path) -> None:
+        self.path = None if str(source) == "-" else Path(source)
+        self.name = "Standard input" if self.path is None else str(source)
+        if self.path is not None:
+            _refuse_no_file(self.path)
+        self._kept: BinaryIO | None = None
+        self._begun: BinaryIO | None = None
+        self._pipe: BinaryIO | None = None
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for stream in (self._kept, self._pipe):
+            if stream is not None:
+                stream.close()
+
+    def keep(self) -> None:
+        """Make sure that the bytes can be read more than once."""
+        if self.can_be_reopened:
+            return
+        kept = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the source)
+        shutil.copyfileobj(self._begin(), kept)
+        self._kept = kept
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """A stream of the bytes from the start, decompressed."""
+        with _one_sentence(self.name):
+            raw = self._raw()
+            try:
+                yield _decompressed(raw)
+            finally:
+                if raw is not self._kept:
+                    raw.close()
+
+    @property
+    def can_be_reopened(self) -> bool:
+        """Whether the bytes can be read again from the start."""
+        return not self._passes_by or self._kept is not None
+
+    def head(self, size: int = FIRST_BYTES) -> bytes:
+        """The first bytes, decompressed; reading starts before them.
+
+        Fewer than asked for where the bytes cannot be read again.
+        """
+        if not self.can_be_reopened:
+            raw = self._begin()
+            with _one_sentence(self.name):
+                return _decompressed_head(raw.peek(FIRST_BYTES))
+        with self.open() as stream:
+            return stream.read(size)
+
+    def format(self, stated: str | None) -> str:
+        """The format of the table: as stated, as named, or as its first bytes show."""
+        format = checked_format(stated)
+        head = self.head()
+        if format is None and self.path is not None:
+            format = named_format(self.path)
+        format = sniffed_format(head) if format is None else format
+        if not head:
+            raise TableError(f"{self.name} is empty.")
+        refuse_other_content(self.name, format, head)
+        return format
+
+    @property
+    def _passes_by(self) -> bool:
+        return self.path is None or not self.path.is_file()
+
+    def _begin(self) -> Any:
+        if self._begun is None:
+            if self.path is not None:
+                self._pipe = open(self.path, "rb")  # noqa: SIM115 (closed with the source)
+            self._begun = _Rejoined.beginning(self._pipe or sys.stdin.buffer)
+        return self._begun
+
+    def _raw(self) -> BinaryIO:
+        if self._kept is not None:
+            self._kept.seek(0)
+            return self._kept
+        if self._passes_by:
+            return self._begin()
+        assert self.path is not None
+        return open(self.path, "rb")
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose beginning has been read already."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self._head = head
+        self._rest = rest
+
+    @classmethod
+    def beginning(cls, raw: Any) -> io.BufferedReader:
+        # A pipe gives few bytes at a time; the format shows in more than that.
+        head = raw.read(FIRST_BYTES)
+        return io.BufferedReader(cls(head, raw), buffer_size=FIRST_BYTES)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if self._head:
+            part = self._head[: len(buffer)]
+            self._head = self._head[len(part) :]
+        else:
+            part = self._rest.read(len(buffer))
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def _refuse_no_file(path: Path) -> None:
+    if path.is_dir():
+        raise TableError(f"{path} is a folder, not a file.")
+    if not path.exists():
+        raise TableError(f"{path} is not a file.")
+    if not os.access(path, os.R_OK):
+        raise TableError(f"{path} may not be read.")
+
+
+def _decompressed(raw: Any) -> BinaryIO:
+    buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
+    if buffered.peek(2).startswith(GZIP_MAGIC):
+        return gzip.GzipFile(fileobj=buffered)  # type: ignore[return-value]
+    return buffered
+
+
+def _decompressed_head(head: bytes) -> bytes:
+    if not head.startswith(GZIP_MAGIC):
+        return head
+    unzip = zlib.decompressobj(wbits=31)
+    plain = unzip.decompress(head, FIRST_BYTES)
+    if not plain and not unzip.eof:
+        raise EOFError
+    return plain
+
+
+@contextmanager
+def _one_sentence(name: str) -> Iterator[None]:
+    """Say what a damaged or unreadable file is."""
+    try:
+        yield
+    except EOFError:
+        raise TableError(
+            f"{name} ends in the middle of its compressed data; it was cut short."
+        ) from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise TableError(f"{name} has damaged compressed data.") from None
+    except OSError as error:
+        raise TableError(f"{name} cannot be read: {error.strerror or error}.") from None
