@@ -501,7 +501,7 @@ ERRORS = {
     "k must be an integer of at least 1; found 0.": {"k": 0},
     "y_score must not hold NaN; found 1.": {"y_score": [1, math.nan, 2]},
     "y_score must have as many rows as y_true; found 2 rows for 3 labels.": {"y_score": [1, 2]},
-    "y_score must be one column; found shape (3, 1).": {"y_score": [[1], [2], [3]]},
+    "y_score must be one number per row; found shape (3, 1).": {"y_score": [[1], [2], [3]]},
     "y_true must hold finite numbers; found NaN or infinity.": {"y_true": [0, 1, math.inf]},
     "y_true must have at least one label; found none.": {"y_true": []},
     "query_weight must have a number for every query; found none for 'b'.": {

@@ -129,7 +129,7 @@ def read_score_vector(scores: Any, name: str) -> Vector:
     """One score per row, without NaN."""
     values = read_numbers(scores, name)
     if values.ndim != 1:
-        raise ValueError(f"{name} must be one column; found shape {values.shape}.")
+        raise ValueError(f"{name} must be one number per row; found shape {values.shape}.")
     if np.isnan(values).any():
         raise ValueError(f"{name} must not hold NaN; found {int(np.isnan(values).sum())}.")
     return values
