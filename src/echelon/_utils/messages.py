@@ -1,4 +1,4 @@
-"""Sentences for the user: parameters out of range, and warnings that point at his line."""
+"""Sentences for the user: parameters out of range, and warnings at the line that caused them."""
 
 from __future__ import annotations
 
