@@ -99,8 +99,8 @@ def add_responses(
 ):
     """Add to the scores of the rows the responses of all rules that cover them.
 
-    Rule m has the conditions starts[m] … starts[m + 1] − 1; the table of condition t begins at
-    offsets[t].
+    Rule m has the conditions starts[m] … starts[m + 1] − 1, at least one; the table of condition t
+    begins at offsets[t].
     """
     cdef Py_ssize_t n = codes.shape[1], block = 0, size, left, kept, m, t, i
     cdef int rows[BLOCK]
@@ -110,10 +110,14 @@ def add_responses(
         while block < n:
             size = min(<Py_ssize_t>BLOCK, n - block)
             for m in range(responses.shape[0]):
-                left = size
+                t = starts[m]
+                code = &codes[features[t], block]
+                table = &allowed[offsets[t]]
+                left = 0
                 for i in range(size):
-                    rows[i] = <int>i
-                for t in range(starts[m], starts[m + 1]):
+                    rows[left] = <int>i
+                    left += table[code[i]]
+                for t in range(starts[m] + 1, starts[m + 1]):
                     code = &codes[features[t], block]
                     table = &allowed[offsets[t]]
                     kept = 0

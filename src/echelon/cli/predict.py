@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Rows that are read, predicted and written together: enough that the work is in the loops, few
 # enough that the memory does not grow with the file.
-_ROWS = 65_536
+_ROWS = 32_768
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")

@@ -74,20 +74,23 @@ def probability_nonconformity(probabilities: Matrix, predicted: Codes) -> Matrix
     n, n_classes = probabilities.shape
     framed = np.full((n, n_classes + 2), -np.inf)
     framed[:, 1:-1] = probabilities
-    rows = np.arange(n)
-    low, high = predicted + 1, predicted + 1
-    scores = np.zeros((n, n_classes + 2))
-    mass = framed[rows, low].copy()
+    flat = framed.ravel()
+    # Where a row begins, and where the interval and the columns beside it are.
+    start = np.arange(n) * (n_classes + 2)
+    low = high = start + predicted + 1
+    scores = np.zeros(flat.shape)
+    mass = flat[low]
     for _ in range(n_classes - 1):
-        left, right = framed[rows, low - 1], framed[rows, high + 1]
+        left, right = flat.take(low - 1), flat.take(high + 1)
         growing = np.maximum(left, right) > -np.inf
         goes_left = growing & (left >= right - EQUAL)
         goes_right = growing & (right >= left - EQUAL)
         low, high = low - goes_left, high + goes_right
-        scores[rows[goes_left], low[goes_left]] = mass[goes_left]
-        scores[rows[goes_right], high[goes_right]] = mass[goes_right]
+        # A side that stays writes into the first column, which is outside.
+        scores[np.where(goes_left, low, start)] = mass
+        scores[np.where(goes_right, high, start)] = mass
         mass = mass + np.where(goes_left, left, 0.0) + np.where(goes_right, right, 0.0)
-    return scores[:, 1:-1]
+    return scores.reshape(framed.shape)[:, 1:-1]
 
 
 def margin_nonconformity(margins: Matrix, predicted: Codes) -> Matrix:

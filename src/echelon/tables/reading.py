@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Mapping
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._utils.packages import require_extra
 from .blocks import TwoPassReader
@@ -63,17 +64,15 @@ def read_table(
 
 def whole_table(reader: Reader, target: str | None, schema: Schema | None = None) -> pd.DataFrame:
     """All rows of a reader's table."""
-    import pandas as pd
-
     kinds = reader.kinds(target)
     if schema is not None:
         kinds = _with_stated(reader, kinds, schema)
-    frames = list(_frames(reader, kinds, None))
-    if not frames:
+    frame = next(_frames(reader, kinds, None), None)
+    if frame is None:
         raise TableError(f"{reader.source.name} has no rows.")
     if schema is not None:
-        schema.refuse_missing(frames[0].columns, reader.source.name)
-    return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+        schema.refuse_missing(frame.columns, reader.source.name)
+    return frame
 
 
 def read_chunks(
@@ -115,7 +114,7 @@ def read_chunks(
             kinds = _stated(schema)
         wanted = None if keep is None else {*keep, *(schema.names if schema else ())}
         start = 0
-        for frame in _frames(reader, kinds, wanted):
+        for frame in _frames(reader, kinds, wanted, rows):
             if schema is not None and not start and not set(schema.names) <= set(frame.columns):
                 # What a missing column may be called instead is among all names of the file.
                 schema.refuse_missing(reader.names(), opened.name)
@@ -124,8 +123,7 @@ def read_chunks(
                     raise no_such_column(opened.name, name, reader.names())
             frame.index += start
             start += len(frame)
-            for first in range(0, len(frame), rows):
-                yield frame.iloc[first : first + rows]
+            yield frame
         if not start:
             raise TableError(f"{opened.name} has no rows.")
 
@@ -164,12 +162,19 @@ def _stated(schema: Schema) -> dict[str, str]:
 
 
 def _frames(
-    reader: Reader, kinds: Mapping[str, str], keep: Collection[str] | None
+    reader: Reader, kinds: Mapping[str, str], keep: Collection[str] | None, rows: float = inf
 ) -> Generator[pd.DataFrame, None, None]:
+    """Frames of so many rows, and a last one of those that remain; by default one of all rows."""
     import pandas as pd
     import pyarrow as pa
 
     dtypes = {pa.bool_(): pd.BooleanDtype()}
+    waiting: list[Any] = []
     for table in reader.tables(kinds, keep):
-        if table.num_rows:
-            yield table.to_pandas(types_mapper=dtypes.get)
+        waiting += [table] if table.num_rows else []
+        while sum(part.num_rows for part in waiting) >= rows:
+            gathered = pa.concat_tables(waiting)
+            yield gathered.slice(0, int(rows)).to_pandas(types_mapper=dtypes.get)
+            waiting = [gathered.slice(int(rows))]
+    if any(part.num_rows for part in waiting):
+        yield pa.concat_tables(waiting).to_pandas(types_mapper=dtypes.get)

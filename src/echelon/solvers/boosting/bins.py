@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..._native._stumps import sum_by_bin
+from ..._native._stumps import code_column, sum_by_bin
 from ..._utils.types import Index, Mask, Matrix, Vector
 from ...ordinal.thresholds import midpoints
 
@@ -108,11 +108,7 @@ def code_inputs(X: npt.NDArray[np.float64], edges: Sequence[Vector]) -> BinCodes
     dtype = np.uint8 if most <= MOST_BINS else np.int32
     codes = np.empty((len(edges), len(X)), dtype=dtype)
     for j, cuts in enumerate(edges):
-        column = np.ascontiguousarray(X[:, j])
-        codes[j] = np.searchsorted(cuts, column, side="left")
-        missing = np.isnan(column)
-        if missing.any():
-            codes[j, missing] = len(cuts) + 1
+        code_column(X[:, j], cuts, codes[j])
     return codes
 
 
