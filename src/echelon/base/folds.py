@@ -12,7 +12,7 @@ from sklearn.model_selection import check_cv
 
 from .._utils.types import Codes, Index
 from ..ordinal.arrays import require_count
-from .validation import OrdinalData
+from ..ordinal.data import OrdinalData
 
 
 def deal_folds(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._utils.types import Index, Vector
-from ..kernels import Kernel, Pearson, Precomputed, get_kernel, parameter_names, resolve_gamma
+from ..kernels import Kernel, Pearson, Precomputed
 from ..kernels.cache import apply_kernel
 from .estimator import EstimatorMixin
 
@@ -38,26 +38,6 @@ class KernelMachineMixin(EstimatorMixin):
         tags.input_tags.pairwise = _is_kernel(self.kernel, "precomputed", Precomputed)
         tags.input_tags.allow_nan = _is_kernel(self.kernel, "pearson", Pearson)
         return tags
-
-
-def make_kernel(model: Any, X: Any, weights: Vector, **stated: Any) -> Kernel:
-    """Kernel of a model's parameters, or of stated ones; gamma is found from X where it says so."""
-    known = [name for name in parameter_names(model.kernel) if hasattr(model, name)]
-    params = {name: getattr(model, name) for name in known} | stated
-    if "gamma" in params:
-        params["gamma"] = resolve_gamma(params["gamma"], X, weights)
-    kernel = get_kernel(model.kernel, X, **params)
-    if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            "X must be a square matrix of kernel values for kernel='precomputed'; found one of "
-            f"shape {X.shape}."
-        )
-    return kernel
-
-
-def take_inputs(kernel: Kernel, inputs: Any, rows: Index, columns: Index) -> Any:
-    """Some rows of the inputs, and some columns where they are kernel values."""
-    return inputs[np.ix_(rows, columns)] if isinstance(kernel, Precomputed) else inputs[rows]
 
 
 def _is_kernel(kernel: Any, name: str, kind: type) -> bool:

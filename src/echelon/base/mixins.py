@@ -15,6 +15,7 @@ from .._utils.frames import input_names
 from .._utils.types import (
     Array,
     Codes,
+    CostLike,
     Index,
     KeysLike,
     LabelArray,
@@ -26,6 +27,7 @@ from .._utils.types import (
 )
 from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
+from ..ordinal.data import OrdinalData
 from ..ordinal.labels import OrdinalScale, read_relevance
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
@@ -36,11 +38,9 @@ from ..solvers.linear.calibration import Calibration
 from .estimator import ClassifierMixin, EstimatorMixin
 from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
 from .validation import (
-    OrdinalData,
     RankingData,
     all_or_nothing,
     one_column,
-    read_signed_weights,
     two_rows,
     validate_inputs,
     validate_ordinal_fit,
@@ -177,6 +177,8 @@ class CostSensitiveMixin(OrdinalClassifierMixin):
     They are the second argument of ``_learn``.
     """
 
+    cost: CostLike
+
     @all_or_nothing
     def fit(
         self,
@@ -300,7 +302,7 @@ class SignedLearnerMixin(CostSensitiveMixin, EstimatorMixin):
         raise NotImplementedError
 
     def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
-        self._fit_signed(data, read_signed_weights(self, data, sample_cost))
+        self._fit_signed(data, data.signed_weights(self.cost, sample_cost))
 
     def _ranks(self, X: Matrix) -> Codes:
         raise NotImplementedError

@@ -20,10 +20,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._utils.types import Codes, Vector
 from ..ordinal.arrays import LARGEST_SEED
+from ..ordinal.data import OrdinalData
 from ..ordinal.labels import OrdinalScale
 from .mixins import SignedLearnerMixin
 from .reading import FittedModel
-from .validation import OrdinalData
 from .wrappers import final_estimator
 
 

@@ -17,10 +17,11 @@ from .._utils.types import Codes, EstimatorLike, LabelsLike, Matrix, Vector
 from ..metrics._labels import stated_order
 from ..ordinal.arrays import read_numbers
 from ..ordinal.columns import plain_array
+from ..ordinal.data import OrdinalData
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import exceedance, side_matrix
 from .mixins import OrdinalClassifierMixin, ThresholdModelMixin
-from .validation import OrdinalData, validate_ordinal_fit
+from .validation import validate_ordinal_fit
 from .wrappers import Wrapper, final_estimator, is_passage, layers, opened
 
 

@@ -14,12 +14,13 @@ from sklearn.utils import _safe_indexing
 from .._utils.types import Codes, LabelArray, LabelsLike, Mask, MatrixLike, Vector, VectorLike
 from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.arrays import require_count, require_positive
+from ..ordinal.data import OrdinalData
 from ..pairs.misranking import misranked
 from ..pairs.pair_rows import paired_rows
 from ..pairs.pair_set import LevelPairs, PairSet
 from ..pairs.queries import query_codes
 from .mixins import ProbabilityMixin
-from .validation import OrdinalData, RankingData
+from .validation import RankingData
 
 Round = TypeVar("Round")
 

@@ -12,41 +12,15 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Vector
 from ..ordinal.arrays import check_weights
-from ..ordinal.costs import (
-    check_sample_costs,
-    cost_matrix,
-    mean_weights_by_class,
-    require_v_shaped,
-    threshold_weights,
-)
-from ..ordinal.labels import OrdinalScale, read_relevance, read_scale
-from ..ordinal.reduction import signed_weights
+from ..ordinal.data import OrdinalData, class_factors
+from ..ordinal.labels import read_relevance, read_scale
 from ..pairs import PairSet
 
 Model = TypeVar("Model")
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class OrdinalData:
-    """Validated training data: inputs, codes on a scale, and one weight per row.
-
-    ``weighted`` tells whether the weights were asked for, by row or by class.
-    """
-
-    X: Any
-    codes: Codes
-    scale: OrdinalScale
-    sample_weight: Vector
-    weighted: bool = False
-
-    @property
-    def n_classes(self) -> int:
-        """Number of levels K of the scale."""
-        return self.scale.n_classes
 
 
 def all_or_nothing(
@@ -101,64 +75,6 @@ def validate_ordinal_fit(
         )
     weighted = sample_weight is not None or class_weight is not None
     return OrdinalData(X, codes, scale, weights, weighted)
-
-
-def read_costs(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:
-    """V-shaped costs of every example, (n, K): `sample_cost`, or by the estimator's ``cost``.
-
-    Sample weights are not in them.
-    """
-    if sample_cost is None:
-        matrix = cost_matrix(estimator.cost, data.n_classes)
-        require_v_shaped(matrix)
-        return matrix[data.codes]
-    costs = check_sample_costs(sample_cost, data.codes, data.n_classes)
-    require_v_shaped(costs, data.codes, name="sample_cost")
-    return costs
-
-
-def read_link_weights(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:
-    """Threshold weights of each class, which tilt the probabilities that a learner sees, (K, K−1).
-
-    They follow from the estimator's ``cost``, or are means over the rows with costs of their own.
-    """
-    if sample_cost is None:
-        return threshold_weights(cost_matrix(estimator.cost, data.n_classes))
-    weights = threshold_weights(read_costs(estimator, data, sample_cost))
-    return mean_weights_by_class(weights, data.codes, data.sample_weight, data.n_classes)
-
-
-def read_signed_weights(estimator: Any, data: OrdinalData, sample_cost: Any = None) -> Matrix:
-    """Signed threshold weights V of every example times its sample weight, (n, K−1)."""
-    if sample_cost is None:
-        # Signs and steps by class first: the n×K costs would take as much memory again.
-        matrix = cost_matrix(estimator.cost, data.n_classes)
-        require_v_shaped(matrix)
-        levels = np.arange(data.n_classes)
-        signed = signed_weights(levels, threshold_weights(matrix))[data.codes]
-    else:
-        costs = read_costs(estimator, data, sample_cost)
-        signed = signed_weights(data.codes, threshold_weights(costs))
-    signed *= data.sample_weight[:, None]
-    return signed
-
-
-def class_factors(class_weight: Any, codes: Codes, scale: OrdinalScale, weights: Vector) -> Vector:
-    """Factor for each class: the user's, 1 where none is given, or inverse to its total weight."""
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        mass = np.bincount(codes, weights, minlength=scale.n_classes)
-        present = mass > 0
-        return np.where(present, mass.sum() / (present.sum() * np.where(present, mass, 1.0)), 0.0)
-    if not isinstance(class_weight, dict):
-        raise ValueError(
-            f"class_weight must be None, 'balanced' or a dict from label to weight; found "
-            f"{class_weight!r}."
-        )
-    factors = np.ones(scale.n_classes)
-    factors[scale.encode(list(class_weight), name="class_weight")] = list(class_weight.values())
-    if not np.isfinite(factors).all() or (factors < 0).any():
-        raise ValueError("class_weight must hold finite numbers that are not negative.")
-    return factors
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, SignedLearnerMixin
 from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ..base.rounds import StagedMixin, take_rows
-from ..base.validation import OrdinalData, read_link_weights, read_signed_weights
 from ..ordinal.arrays import require_positive
+from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import (
     ProbabilityLink,
     VoteTally,
@@ -184,8 +184,8 @@ class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
         know_all_levels(ranker, data.n_classes)
         kept = take_rows(data, train)
         learn = self._learner(ranker, kept, rng)
-        V = read_signed_weights(self, data, sample_cost)
-        self._link_weights = read_link_weights(self, data, sample_cost)
+        V = data.signed_weights(self.cost, sample_cost)
+        self._link_weights = data.link_weights(self.cost, sample_cost)
         held_out = None if held is None else _held_out_cost(take_rows(data, held), V[held])
         rounds = self._boost(learn, kept, V if train is None else V[train], held_out)
         self.estimators_ = [r.ranker for r in rounds]

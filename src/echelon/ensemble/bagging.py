@@ -35,8 +35,8 @@ from ..base.nested import (
     member_ranks,
     seed,
 )
-from ..base.validation import OrdinalData, read_costs, read_signed_weights
 from ..ordinal.arrays import LARGEST_SEED, count_of, require_count
+from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import VoteTally, decode
 from ..solvers.boosting.bins import BinnedInputs, bin_inputs, check_max_bins
 from ..solvers.boosting.ordinal_tree import TreeLearner
@@ -174,16 +174,16 @@ class OrdinalBagging(CostSensitiveMixin, ProbabilityMixin, BaseEstimator):
         if self._reads_numbers:
             # The weights of a draw come in place of the sample weights.
             unit = replace(data, sample_weight=np.ones(len(data.codes)))
-            task = _TreeTask(ranker, data, read_signed_weights(self, unit, sample_cost))
+            task = _TreeTask(ranker, data, unit.signed_weights(self.cost, sample_cost))
         else:
-            costs = read_costs(self, data, sample_cost)
+            costs = data.costs(self.cost, sample_cost)
             task = _MemberTask(ranker, data, None if sample_cost is None else costs)
         rng = check_random_state(self.random_state)
         seeds = rng.randint(LARGEST_SEED, size=self.n_estimators).tolist()
         members = self._fit_all(task, draws, seeds)
         self.estimators_, self.estimators_features_ = map(list, zip(*members, strict=True))
         if self.oob_score:
-            self._score_out_of_bag(data, read_costs(self, data, sample_cost), draws, seeds)
+            self._score_out_of_bag(data, data.costs(self.cost, sample_cost), draws, seeds)
 
     def _draws(self, data: OrdinalData) -> Draws:
         n = int(np.count_nonzero(data.sample_weight))

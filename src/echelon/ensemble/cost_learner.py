@@ -15,7 +15,7 @@ from .._utils.types import Codes, Matrix
 from ..base.estimator import BaseEstimator
 from ..base.mixins import SignedLearnerMixin
 from ..base.nested import member_ranks, seed
-from ..base.validation import OrdinalData
+from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import reverse_reduce, side_matrix
 from ..solvers.boosting.adaboost_or import share_of_wrong_sides
 

@@ -25,9 +25,10 @@ from .._utils.types import (
 from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, ThresholdModelMixin
 from ..base.rounds import StagedMixin, take_rows
-from ..base.validation import OrdinalData, read_costs, validate_inputs
+from ..base.validation import validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
+from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import ProbabilityLink, decode, untilted_probabilities
 from ..ordinal.thresholds import margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
@@ -205,7 +206,7 @@ class ORBoost(StagedMixin, CostSensitiveMixin, ThresholdModelMixin, BaseEstimato
 
     def _read_costs(self, data: OrdinalData, sample_cost: Any) -> Matrix:
         if self.variant != "left_right":
-            return read_costs(self, data, sample_cost)
+            return data.costs(self.cost, sample_cost)
         if sample_cost is not None:
             raise ValueError(
                 "sample_cost must be None with variant='left_right', whose loss knows no costs; "

@@ -27,9 +27,10 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ProbabilityMixin, ThresholdModelMixin
-from ..base.validation import OrdinalData, validate_inputs
+from ..base.validation import validate_inputs
 from ..ordinal.arrays import finite_vector, require_count, require_positive
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
+from ..ordinal.data import OrdinalData
 from ..ordinal.gaussian_intervals import predictive_probabilities
 from ..ordinal.likelihoods import Link, get_link
 from ..ordinal.thresholds import all_levels

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._utils.messages import require_choice
-from .._utils.types import Vector
+from .._utils.types import Index, Vector
 from .functions import Function, Gaussian, Kernel, Linear, Pearson, Polynomial, Precomputed, Sigmoid
 from .rows import Rows, read_rows
 
@@ -76,6 +76,26 @@ def parameter_names(kernel: Any) -> tuple[str, ...]:
         return ()
     require_choice("kernel", kernel, KERNELS, *_OTHERS)
     return ()
+
+
+def make_kernel(model: Any, X: Any, weights: Vector, **stated: Any) -> Kernel:
+    """Kernel of a model's attributes, or of stated ones; gamma is found from X where it says so."""
+    known = [name for name in parameter_names(model.kernel) if hasattr(model, name)]
+    params = {name: getattr(model, name) for name in known} | stated
+    if "gamma" in params:
+        params["gamma"] = resolve_gamma(params["gamma"], X, weights)
+    kernel = get_kernel(model.kernel, X, **params)
+    if isinstance(kernel, Precomputed) and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "X must be a square matrix of kernel values for kernel='precomputed'; found one of "
+            f"shape {X.shape}."
+        )
+    return kernel
+
+
+def take_inputs(kernel: Kernel, inputs: Any, rows: Index, columns: Index) -> Any:
+    """Some rows of the inputs, and some columns where they are kernel values."""
+    return inputs[np.ix_(rows, columns)] if isinstance(kernel, Precomputed) else inputs[rows]
 
 
 def resolve_gamma(

@@ -13,15 +13,10 @@ from .._utils.messages import require_choice, warn_caller
 from .._utils.types import ClassWeightLike, CostLike, LabelsLike, Matrix, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
-from ..base.validation import (
-    OrdinalData,
-    all_or_nothing,
-    class_factors,
-    one_column,
-    validate_inputs,
-)
+from ..base.validation import all_or_nothing, one_column, validate_inputs
 from ..ordinal.arrays import check_weights, finite_vector, require_count, require_positive
 from ..ordinal.costs import adjacent_weights, cost_matrix, require_v_shaped, threshold_weights
+from ..ordinal.data import OrdinalData, class_factors
 from ..ordinal.labels import OrdinalScale, read_scale
 from ..ordinal.losses import get_loss
 from ..solvers.linear.svor import LinearSVORProblem, solve_linear_svor

@@ -19,16 +19,10 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, ThresholdModelMixin
-from ..base.validation import (
-    OrdinalData,
-    all_or_nothing,
-    class_factors,
-    one_column,
-    read_costs,
-    validate_inputs,
-)
+from ..base.validation import all_or_nothing, one_column, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count
 from ..ordinal.costs import cost_matrix, require_v_shaped
+from ..ordinal.data import OrdinalData, class_factors
 from ..ordinal.labels import OrdinalScale, read_scale
 from ..solvers.linear.prank import (
     PerceptronState,
@@ -159,7 +153,7 @@ class PRank(CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
         require_count("n_epochs", self.n_epochs)
 
     def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
-        costs = read_costs(self, data, sample_cost)
+        costs = data.costs(self.cost, sample_cost)
         problem = prank_problem(data.X, data.codes, costs, data.sample_weight)
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)
         total = float(data.sample_weight.sum())

@@ -24,9 +24,10 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin, squeeze_margins
-from ..base.validation import OrdinalData, all_or_nothing, validate_inputs
+from ..base.validation import all_or_nothing, validate_inputs
 from ..ordinal.arrays import finite_vector
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
+from ..ordinal.data import OrdinalData
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.thresholds import all_levels, level_of_threshold, margins
 from ..solvers.linear.cumulative_link import (

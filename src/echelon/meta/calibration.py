@@ -25,10 +25,10 @@ from ..base.folds import folds
 from ..base.mixins import ProbabilityMixin
 from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen
 from ..base.reading import AroundModel, FittedModel, has_latent
-from ..base.validation import OrdinalData
 from ..base.wrappers import final_estimator
 from ..linear.linear_svor import LinearSVOR
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
+from ..ordinal.data import OrdinalData
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode, exceedance, exceedance_to_probabilities
 from ..ordinal.thresholds import margins

@@ -31,10 +31,10 @@ from ..base.folds import folds, in_order_of_appearance, random_part
 from ..base.mixins import ProbabilityMixin
 from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen
 from ..base.reading import AroundModel, FittedModel, has_latent
-from ..base.validation import OrdinalData
 from ..base.wrappers import final_estimator
 from ..linear.proportional_odds import ProportionalOdds
 from ..ordinal.arrays import count_of
+from ..ordinal.data import OrdinalData
 from ..ordinal.intervals import (
     conformal_p_values,
     conformal_p_values_by_class,

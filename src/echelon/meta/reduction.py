@@ -19,7 +19,7 @@ from .._utils.types import Codes, CostLike, EstimatorLike, LabelsLike, Mask, Mat
 from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, ProbabilityMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
-from ..base.validation import OrdinalData, read_costs, read_link_weights
+from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import monotone_exceedance, reduce_to_binary, untilted_probabilities
 
 
@@ -102,12 +102,12 @@ class OrdinalReduction(CostSensitiveMixin, ProbabilityMixin, BaseEstimator):
         sides, weights = self._binary_examples(data, sample_cost)
         fit = self._fit_joint if self.mode == "joint" else self._fit_separate
         self.estimators_, self._constant = fit(data.X, sides > 0, weights)
-        self._link_weights = read_link_weights(self, data, sample_cost)
+        self._link_weights = data.link_weights(self.cost, sample_cost)
 
     def _binary_examples(
         self, data: OrdinalData, sample_cost: npt.ArrayLike | None
     ) -> tuple[npt.NDArray[np.int8], Matrix]:
-        costs = read_costs(self, data, sample_cost)
+        costs = data.costs(self.cost, sample_cost)
         sides, weights = reduce_to_binary(data.codes, costs)
         return sides, weights * data.sample_weight[:, None]
 

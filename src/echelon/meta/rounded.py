@@ -11,7 +11,7 @@ from .._utils.types import EstimatorLike, LabelsLike, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
-from ..base.validation import OrdinalData
+from ..ordinal.data import OrdinalData
 
 
 class RoundedRegressor(ThresholdModelMixin, BaseEstimator):

@@ -32,9 +32,10 @@ from ..base.folds import deal_folds
 from ..base.mixins import CalibratedScoreMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
 from ..base.pair_explanations import PairExplanation
-from ..base.validation import OrdinalData, all_or_nothing
+from ..base.validation import all_or_nothing
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix, threshold_weights
+from ..ordinal.data import OrdinalData
 from ..ordinal.thresholds import fit_cost, fit_exponential
 from ..pairs import query_codes
 from ..ranking.rank_boost import RankBoost

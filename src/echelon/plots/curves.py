@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._utils.types import EstimatorLike, KeysLike, LabelsLike, MatrixLike, Vector, VectorLike
-from ..base.validation import class_factors
 from ..metrics import misranking_loss
 from ..ordinal.arrays import check_weights
 from ..ordinal.costs import cost_matrix
+from ..ordinal.data import class_factors
 from ..ordinal.labels import OrdinalScale, read_relevance
 from . import style
 from .display import Display, model_with, name_of

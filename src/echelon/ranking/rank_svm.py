@@ -12,9 +12,10 @@ from sklearn.utils import check_random_state
 from .._utils.messages import require_choice
 from .._utils.types import RandomStateLike, Vector
 from ..base.estimator import BaseEstimator
-from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
+from ..base.kernel_machine import KernelMachineMixin
 from ..base.validation import RankingData
 from ..kernels import Kernel, Precomputed
+from ..kernels.factory import make_kernel, take_inputs
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs.pair_rows import paired_rows, restrict_pairs
 from ..pairs.pair_set import PairSet

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from .._utils.types import Codes, Matrix, Vector
-from ..base.validation import OrdinalData
+from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import monotone_exceedance
 from ..ordinal.thresholds import all_levels, level_of_threshold, margins
 from ..solvers.rules.bodies import Body, RuleTable, covers, tabulate_rules

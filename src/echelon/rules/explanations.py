@@ -16,7 +16,7 @@ from .._utils.types import FrameLike, Matrix, MatrixLike, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation, PairTerm, explanation
-from ..base.validation import OrdinalData
+from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import decode
 from .columns import InputColumns
 from .ensemble import Levels, RuleEnsemble

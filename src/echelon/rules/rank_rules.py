@@ -33,8 +33,9 @@ from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
 from ..base.rounds import StagedMixin, take_rows
-from ..base.validation import OrdinalData, class_factors, one_column, validate_inputs
+from ..base.validation import one_column, validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count, require_positive
+from ..ordinal.data import OrdinalData, class_factors
 from ..ordinal.reduction import decode, exceedance_to_probabilities
 from ..ordinal.thresholds import margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins

@@ -9,11 +9,11 @@ import numpy as np
 
 from .._utils.messages import require_choice
 from .._utils.types import Codes, Index, Matrix, Vector
-from ..base.kernel_machine import take_inputs
-from ..base.validation import OrdinalData
 from ..kernels import Kernel
 from ..kernels.cache import RowSource
+from ..kernels.factory import take_inputs
 from ..ordinal.costs import adjacent_weights
+from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import all_levels, margins
 from ..solvers.svor import dual as threshold_dual

@@ -28,13 +28,15 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.folds import dealt_parts
-from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
+from ..base.kernel_machine import KernelMachineMixin
 from ..base.mixins import CalibratedScoreMixin, SignedLearnerMixin
-from ..base.validation import OrdinalData, read_costs, validate_inputs
+from ..base.validation import validate_inputs
 from ..kernels import Kernel, KernelFunction
 from ..kernels.cache import row_source
+from ..kernels.factory import make_kernel, take_inputs
 from ..ordinal.arrays import finite_vector, require_positive
 from ..ordinal.costs import cost_matrix, threshold_weights
+from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
 from ..solvers.linear.calibration import calibrate
@@ -292,7 +294,7 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, CalibratedScoreMixin, BaseEst
         form = self._formulation()
         cost_matrix(self.cost, data.n_classes)
         if form.constraints == "implicit":
-            weights = threshold_weights(read_costs(self, data, sample_cost))
+            weights = threshold_weights(data.costs(self.cost, sample_cost))
         else:
             if sample_cost is not None:
                 form.require_implicit("sample_cost")

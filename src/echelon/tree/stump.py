@@ -10,7 +10,8 @@ import numpy as np
 from .._utils.types import ClassWeightLike, Codes, CostLike, LabelsLike, Matrix, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
-from ..base.validation import OrdinalData, validate_inputs
+from ..base.validation import validate_inputs
+from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import side_matrix
 from ..ordinal.thresholds import margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins

@@ -26,8 +26,9 @@ from .._utils.types import (
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ProbabilityMixin, SignedLearnerMixin
 from ..base.rounds import take_rows
-from ..base.validation import OrdinalData, validate_inputs
+from ..base.validation import validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
+from ..ordinal.data import OrdinalData
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.boosting.ordinal_tree import CRITERIA, OrdinalTree, TreeLearner, TreeLimits
 
