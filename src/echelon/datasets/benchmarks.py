@@ -253,7 +253,12 @@ def fetch_splits(
     if path is None:
         what = f"The splits {name!r} of {collection!r} are"
         raise missing(what, facts.file, folders, "cannot be downloaded")
-    table = _read_splits(path, facts)
+    table = read_table(path)
+    if exact_checksum(table.columns) != facts.checksum:
+        raise ValueError(
+            f"{path} is not the table of the {collection} splits of {name}: its checksum differs; "
+            "replace it by the published one."
+        )
     is_split = [name[0] == "s" and name[1:].isdigit() for name in table.names]
     train = np.array(
         [column for column, wanted in zip(table.columns, is_split, strict=True) if wanted]
@@ -349,16 +354,6 @@ def _describe(facts: Benchmark) -> str:
         f"Rows: {facts.rows}\nInputs: {facts.columns - len(facts.aside)}\n"
         f"Origin: {facts.origin}\nLicence: {facts.licence}\n"
     )
-
-
-def _read_splits(path: Path, facts: Splits) -> TextTable:
-    table = read_table(path)
-    if exact_checksum(table.columns) != facts.checksum:
-        raise ValueError(
-            f"{path} is not the table of the {facts.collection} splits of {facts.name}: its "
-            "checksum differs; replace it by the published one."
-        )
-    return table
 
 
 def _regression_inputs(folder: Path, facts: Splits) -> tuple[npt.NDArray[np.float64], list[str]]:

@@ -177,7 +177,7 @@ def positions(column: Value, entries: Sequence[Any], unseen: int, missing: int) 
     if holds_texts(entries):
         known = {str(text): position for position, text in enumerate(entries)}
         known.setdefault(MISSING_TEXT, missing)
-        return column.graph.learned_op(
+        return column.graph.op(
             "LabelEncoder",
             column,
             keys_strings=list(known),

@@ -16,6 +16,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import erfcx
 
 from .._utils.types import Matrix, Vector
+from ..ordinal.costs import cost_matrix
 from ..ordinal.reduction import UNTILTING_RIDGE, VOTE_ROUNDING
 from ..solvers.linear.calibration import Calibration
 from .graph import Value, in_double
@@ -62,9 +63,9 @@ def threshold_model(
     return Ordinal(decode(margins), margins, latent, probabilities)
 
 
-def least_cost(probabilities: Value, cost: Matrix) -> Value:
-    """Code of least expected cost, the lowest among equals."""
-    return (probabilities @ cost).argmin()
+def least_cost(probabilities: Value, model: Any) -> Value:
+    """Code of least expected cost to a fitted model, the lowest among equals."""
+    return (probabilities @ cost_matrix(model.cost, len(model.classes_))).argmin()
 
 
 def link_probabilities(

@@ -9,7 +9,6 @@ import numpy as np
 from ..base.reading import AroundModel
 from ..base.wrappers import final_estimator, layers
 from ..meta import ConformalOrdinal, OrdinalCalibrator, ThresholdedRanker
-from ..ordinal.costs import cost_matrix
 from .columns import (
     KINDS,
     ORDINAL,
@@ -38,14 +37,9 @@ def first_reader(model: Any) -> Any:
     steps, final = taken_apart(model)
     if steps:
         return steps[0]
-    inner = _inside(final)
-    return final if inner is None else first_reader(inner)
-
-
-def _inside(model: Any) -> Any:
-    if isinstance(model, ThresholdedRanker):
-        return model.ranker_
-    return model.estimator_ if isinstance(model, AroundModel) else None
+    if isinstance(final, ThresholdedRanker):
+        return first_reader(final.ranker_)
+    return first_reader(final.estimator_) if isinstance(final, AroundModel) else final
 
 
 @registered(KINDS, ThresholdedRanker, OrdinalCalibrator, ConformalOrdinal)
@@ -97,7 +91,7 @@ def calibrator(model: OrdinalCalibrator, columns: Columns) -> Ordinal:
     if isinstance(model.cost, str) and model.cost == "absolute":
         codes = decode(margins)
     else:
-        codes = least_cost(probabilities, cost_matrix(model.cost, len(model.classes_)))
+        codes = least_cost(probabilities, model)
     return Ordinal(codes, margins, latent, probabilities)
 
 

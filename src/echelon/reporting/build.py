@@ -115,11 +115,6 @@ def to_html(title: str, contents: Sequence[Section]) -> str:
     return page.lstrip()
 
 
-def require_packages() -> None:
-    """Say what to install where something is missing."""
-    require_extra("Reports need", "report", "jinja2", "matplotlib")
-
-
 def _asset(name: str) -> str:
     return resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
 
@@ -199,7 +194,7 @@ def report(
     >>> list(page.sections)
     ['summary', 'confusion', 'appendix']
     """
-    require_packages()
+    require_extra("Reports need", "report", "jinja2", "matplotlib")
     from .sections import SECTIONS
 
     wanted = _wanted(sections, SECTIONS)

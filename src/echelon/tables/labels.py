@@ -47,12 +47,7 @@ def ordered_labels(labels: Any, order: str | None, name: str) -> tuple[Any, list
     name : str
         The target's name.
     """
-    found = labels.unique()
-    found = (
-        np.asarray(found, dtype=object).tolist()
-        if hasattr(found, "categories")
-        else (found.tolist())
-    )
+    found = labels.unique().tolist()
     if len(found) < 2:
         raise TableError(
             f"The target {name!r} has one class only, {found[0]!r}; at least two are needed."

@@ -286,9 +286,8 @@ def ranked_rows(trained: TrainedModel, table: RankingTable, top: int | None = No
     else:
         columns[table.id_name or "id"] = [table.ids[i] for i in order]
     columns[SCORE] = scores[order]
-    if table.queries is None:
-        columns[POSITION] = np.arange(1, len(order) + 1)
-        return pd.DataFrame(columns)
-    group = pd.Series(columns[table.qid_name or "qid"])
-    columns[POSITION] = group.groupby(group, sort=False).cumcount().to_numpy() + 1
+    columns[POSITION] = np.arange(1, len(order) + 1)
+    if table.queries is not None:
+        group = pd.Series(columns[table.qid_name or "qid"])
+        columns[POSITION] = group.groupby(group, sort=False).cumcount().to_numpy() + 1
     return pd.DataFrame(columns)
