@@ -44,13 +44,13 @@ def guarded() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(OUTPUT) from None
     except KeyboardInterrupt:
-        _tell("Interrupted.")
+        typer.echo("Interrupted.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if debugging():
             traceback.print_exc()
         code, sentence = _verdict(error)
-        _tell(f"Error: {sentence}")
+        typer.echo(f"Error: {sentence}", err=True)
         raise typer.Exit(code) from None
 
 
@@ -115,10 +115,6 @@ def flag(argument: Any) -> str:
     return " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
 
 
-def _tell(text: str) -> None:
-    typer.echo(text, err=True)
-
-
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
     """Every warning as one line on standard error, once."""
@@ -128,7 +124,7 @@ def _plain_warnings() -> Iterator[None]:
         line = " ".join(str(message).split())
         if line not in said:
             said.add(line)
-            _tell(f"Warning: {line}")
+            typer.echo(f"Warning: {line}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = say

@@ -12,7 +12,6 @@ from typing import Any
 
 from .failures import UsageError, usage_errors
 
-MODEL_SUFFIX = ".echelon"
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)"
 _DURATION = re.compile(
     rf"(?:({_NUMBER})h)?(?:({_NUMBER})m(?:in)?)?(?:({_NUMBER})(?:s(?:ec)?)?)?", re.IGNORECASE
@@ -87,7 +86,7 @@ def require_confidence(confidence: float) -> None:
 
 def refuse_model_as_table(data: str | Path | None, usage: str) -> None:
     """Refuse a model file in the place of a table, and say how the command is written."""
-    if data is not None and Path(data).suffix == MODEL_SUFFIX:
+    if data is not None and Path(data).suffix == ".echelon":
         raise UsageError(f"{data} is a model file and no table; write echelon {usage}.")
 
 

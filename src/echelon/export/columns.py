@@ -20,6 +20,7 @@ TRANSFORMERS: dict[type, Callable[[Any, Columns], Columns]] = {}
 KINDS: dict[type, Callable[[Any, int], list[str]]] = {}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Found = TypeVar("Found")
 
 
 class ExportError(ValueError):
@@ -36,18 +37,13 @@ def registered(table: dict[type, Any], *kinds: type) -> Callable[[Function], Fun
     return enter
 
 
-def convert_ordinal(model: Any, columns: Columns) -> Ordinal:
-    """Operators of a model of ordered labels."""
-    if type(model) not in ORDINAL:
+def convert(
+    table: dict[type, Callable[[Any, Columns], Found]], model: Any, columns: Columns
+) -> Found:
+    """Operators of a model of `ORDINAL`, or of a ranker of `RANKERS`: its scores, (n,)."""
+    if type(model) not in table:
         raise unsupported(type(model).__name__)
-    return ORDINAL[type(model)](model, columns)
-
-
-def convert_ranker(model: Any, columns: Columns) -> Value:
-    """Operators of a ranker: its scores, (n,)."""
-    if type(model) not in RANKERS:
-        raise unsupported(type(model).__name__)
-    return RANKERS[type(model)](model, columns)
+    return table[type(model)](model, columns)
 
 
 def convert_transformer(transformer: Any, columns: Columns) -> Columns:

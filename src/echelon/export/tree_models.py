@@ -28,7 +28,7 @@ from .columns import (
     TEXT,
     Columns,
     ExportError,
-    convert_ordinal,
+    convert,
     holds_texts,
     positions,
     registered,
@@ -192,7 +192,7 @@ def _sides(rank: int, n_classes: int) -> Matrix:
 def _member(member: Any, columns: Columns, n_classes: int) -> Ordinal:
     """A member fitted on codes 0 … K−1."""
     if not isinstance(member, ConstantRanker):
-        return convert_ordinal(member, columns)
+        return convert(ORDINAL, member, columns)
     margins = _no_score(columns.matrix()).upright() + _sides(member.rank, n_classes)
     return Ordinal(decode(margins), margins)
 

@@ -15,8 +15,7 @@ from .columns import (
     RANKERS,
     Columns,
     ExportError,
-    convert_ordinal,
-    convert_ranker,
+    convert,
     convert_transformer,
     input_kinds,
     registered,
@@ -59,14 +58,14 @@ def prepared(model: Any, columns: Columns) -> tuple[Any, Columns]:
 @registered(ORDINAL, ThresholdedRanker)
 def thresholded_ranker(model: ThresholdedRanker, columns: Columns) -> Ordinal:
     """A ranker's score with thresholds."""
-    latent = convert_ranker(*prepared(model.ranker_, columns))
+    latent = convert(RANKERS, *prepared(model.ranker_, columns))
     return threshold_model(latent, model.thresholds_, model.calibration())
 
 
 @registered(ORDINAL, ConformalOrdinal)
 def conformal(model: ConformalOrdinal, columns: Columns) -> Ordinal:
     """What the model inside predicts; intervals stay in Python."""
-    return convert_ordinal(*prepared(model.estimator_, columns))
+    return convert(ORDINAL, *prepared(model.estimator_, columns))
 
 
 @registered(ORDINAL, OrdinalCalibrator)
@@ -79,9 +78,9 @@ def calibrator(model: OrdinalCalibrator, columns: Columns) -> Ordinal:
         )
     final, columns = prepared(model.estimator_, columns)
     if type(final) in RANKERS:
-        found, score = None, convert_ranker(final, columns)
+        found, score = None, convert(RANKERS, final, columns)
     else:
-        found = convert_ordinal(final, columns)
+        found = convert(ORDINAL, final, columns)
         score = _one_score(found, len(model.classes_))
     probabilities = link_probabilities("logit", score * float(model.slope_), model.cutpoints_)
     latent = None if found is None else found.latent
