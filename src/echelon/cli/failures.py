@@ -47,7 +47,7 @@ def guarded() -> Iterator[None]:
         typer.echo("Interrupted.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
-        if debugging():
+        if DEBUG in sys.argv:
             traceback.print_exc()
         code, sentence = _verdict(error)
         typer.echo(f"Error: {sentence}", err=True)
@@ -72,11 +72,6 @@ def usage_errors(*errors: type[Exception]) -> Iterator[None]:
         raise UsageError(worded) from error
 
 
-def debugging() -> bool:
-    """Whether the user asked for tracebacks."""
-    return DEBUG in sys.argv
-
-
 def _verdict(error: Exception) -> tuple[int, str]:
     from echelon.tables import TableError
     from echelon.trained import ModelFileError
@@ -95,7 +90,7 @@ def _verdict(error: Exception) -> tuple[int, str]:
         return UNEXPECTED, f"This needs {install_hint(error.name)}"
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
     first = text.splitlines()[0].rstrip(".") if text else "no reason given"
-    hint = "" if debugging() else f" ({DEBUG} shows where)"
+    hint = "" if DEBUG in sys.argv else f" ({DEBUG} shows where)"
     return UNEXPECTED, f"{kind}{first}{hint}."
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -204,7 +202,7 @@ def _probabilities(part: Ordinal, n_classes: int) -> Value:
 
 
 def _sum(values: Sequence[Value]) -> Value:
-    return reduce(operator.add, values)
+    return sum(values[1:], start=values[0])
 
 
 def _no_score(X: Value) -> Value:

@@ -233,16 +233,13 @@ def _make(
         if on_section is not None:
             on_section(key)
         try:
-            section = maker(facts)
+            made.append(maker(facts))
         except LeftOutError as reason:
             left_out.append((key, str(reason)))
-            continue
         except Exception as error:  # a page with a gap that it names is better than none
             left_out.append((key, f"{type(error).__name__}: {error}"))
-            continue
-        if section is not None:
-            made.append(section)
-    return [*made, appendix(facts, left_out)], left_out
+    shown = [section for section in made if section is not None]
+    return [*shown, appendix(facts, left_out)], left_out
 
 
 @dataclass(frozen=True, eq=False)

@@ -253,12 +253,10 @@ def require_columns(
 ) -> None:
     """Refuse arguments that name columns that are not there, or the same one."""
     names = [str(name) for name in frame.columns]
-    given = [name for name in named.values() if name is not None]
-    require_named(opening(where), [*given, *drop], names)
+    given = {argument: name for argument, name in named.items() if name is not None}
+    require_named(opening(where), [*given.values(), *drop], names)
     seen: dict[str, str] = {}
-    for argument, name in named.items():
-        if name is None:
-            continue
+    for argument, name in given.items():
         if argument != "target" and name in (SCORE, POSITION):
             taken = " has the name of a column of the ranking; rename it."
             raise TableError(Argument(argument, name), taken)

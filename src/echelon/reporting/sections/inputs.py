@@ -95,9 +95,10 @@ def effects(study: Study) -> Section | None:
         return None
     figures = [_effect(place, effect) for place, effect in enumerate(found)]
     widest = max(found, key=lambda effect: np.ptp(effect.expected_rank))
+    unit = "ranks" if widest.unit == "ranks" else "units of the score"
     lead = (
         "How the mean prediction changes with one input while the others stay as they are; the "
-        f"largest change is {number(float(np.ptp(widest.expected_rank)), 2)} {_unit(widest)}, with "
+        f"largest change is {number(float(np.ptp(widest.expected_rank)), 2)} {unit}, with "
         f"{widest.feature}."
     )
     return Section("effects", "Feature effects", lead, [Figures(figures)])
@@ -109,15 +110,11 @@ def _varying(study: Study, wanted: list[int], rows: Any) -> list[int]:
     return [j for j in wanted if len(np.unique(read[j].numbers[read[j].present])) > 1]
 
 
-def _unit(effect: Any) -> str:
-    return "ranks" if getattr(effect, "unit", "ranks") == "ranks" else "units of the score"
-
-
 def _effect(place: int, effect: Any) -> Any:
     words = [shown(value) for value in effect.values]
     display = EffectDisplay(replace(effect, values=words) if effect.kind == "category" else effect)
     ranks = map(figure_cell, effect.expected_rank.tolist())
-    title = "Expected rank" if _unit(effect) == "ranks" else "Mean score"
+    title = "Expected rank" if effect.unit == "ranks" else "Mean score"
     return draw(
         f"figure-effect-{place}",
         effect.feature,
