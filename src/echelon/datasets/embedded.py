@@ -58,17 +58,13 @@ def load_dataset(name: str, *, return_X_y: bool = False, as_frame: bool = False)
         as_labels(facts["labels"]),
         return_X_y=return_X_y,
         as_frame=as_frame,
-        DESCR=_describe(facts, table.n_rows, len(inputs.columns)),
+        DESCR=(
+            f"{facts['title']}\n\n{facts['text']}\n\nRows: {table.n_rows}\n"
+            f"Inputs: {len(inputs.columns)}\nLabels: {' < '.join(facts['labels'])}\n"
+            f"Origin: {facts['origin']}\nLicence: {facts['licence']}\n"
+        ),
         origin=facts["origin"],
         licence=facts["licence"],
-    )
-
-
-def _describe(facts: dict[str, Any], n_rows: int, n_inputs: int) -> str:
-    return (
-        f"{facts['title']}\n\n{facts['text']}\n\n"
-        f"Rows: {n_rows}\nInputs: {n_inputs}\nLabels: {' < '.join(facts['labels'])}\n"
-        f"Origin: {facts['origin']}\nLicence: {facts['licence']}\n"
     )
 
 

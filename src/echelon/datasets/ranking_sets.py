@@ -103,7 +103,7 @@ def _rows(table: TextTable, aside: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _comparisons(table: TextTable, sides: tuple[str, str]) -> dict[str, Any]:
+def _comparisons(table: TextTable, sides: Sequence[str]) -> dict[str, Any]:
     columns = {name: as_column(table, name) for name in table.names}
     left, right = (np.array(columns[side], dtype=np.intp) for side in sides)
     return {"left": left, "right": right, "label": columns["y"] == 1, "columns": columns}

@@ -116,20 +116,10 @@ class Columns:
         cls, graph: Graph, names: Sequence[str], kinds: Sequence[str], dtype: str
     ) -> Columns:
         """An input for every column, declared when it is first read."""
-
-        def read(name: str, kind: str) -> Value:
-            if kind == TEXT:
-                return graph.input(name, "text", 1)
-            return as_double(graph.input(name, dtype, 1), dtype)
-
-        pairs = zip(names, kinds, strict=True)
-        return cls(graph, tuple(kinds), tuple(cache(partial(read, *pair)) for pair in pairs))
-
-    @classmethod
-    def joined(cls, graph: Graph, parts: Sequence[Columns]) -> Columns:
-        """The columns of several after each other."""
-        kinds = tuple(kind for part in parts for kind in part.kinds)
-        return cls(graph, kinds, tuple(read for part in parts for read in part.reads))
+        types = [TEXT if kind == TEXT else dtype for kind in kinds]
+        pairs = zip(names, types, strict=True)
+        reads = (cache(partial(graph.input, name, type, 1)) for name, type in pairs)
+        return cls(graph, tuple(kinds), tuple(reads))
 
     def take(self, positions: Sequence[int] | npt.NDArray[np.intp]) -> Columns:
         """Some columns in another order."""
@@ -158,11 +148,6 @@ class Columns:
     def column(self, j: int) -> Value:
         """One column, (n, 1)."""
         return self.reads[j]()
-
-
-def as_double(value: Value, dtype: str) -> Value:
-    """Numbers in double precision."""
-    return value if dtype == "float64" else value.cast("float64")
 
 
 def positions(column: Value, entries: Sequence[Any], unseen: int, missing: int) -> Value:

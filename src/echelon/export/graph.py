@@ -134,9 +134,10 @@ class Graph:
         return self._onnx.helper.make_tensor_value_info(name, TYPES[kind], shape)
 
     def input(self, name: str, kind: str, width: int) -> Value:
-        """An input of so many columns and any number of rows."""
+        """An input of so many columns and any number of rows, numbers in double precision."""
         self._inputs.append(self._info(name, kind, width))
-        return Value(self, name)
+        value = Value(self, name)
+        return value.cast("float64") if kind == "float32" else value
 
     def output(self, name: str, value: Value, kind: str, width: int | None) -> None:
         """An output of so many columns, or a vector."""
@@ -166,8 +167,7 @@ class Graph:
             values = values.astype(object)
             key: tuple[Any, ...] = (tuple(values.ravel().tolist()), values.shape, "text")
         else:
-            kind = values.dtype if values.dtype.kind in "ib" else np.dtype(np.float64)
-            kind = np.dtype(np.int64) if values.dtype.kind == "i" else kind
+            kind = np.dtype({"i": np.int64, "b": np.bool_}.get(values.dtype.kind, np.float64))
             values = np.ascontiguousarray(values, dtype=kind).reshape(values.shape)
             key = (values.tobytes(), values.shape, kind.str)
         if key not in self._constants:

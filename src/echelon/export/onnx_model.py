@@ -23,7 +23,6 @@ from .columns import (
     TEXT,
     Columns,
     ExportError,
-    as_double,
     convert,
     input_kinds,
 )
@@ -130,7 +129,7 @@ def _read_inputs(graph: Graph, outer: Any, inputs: str, dtype: str) -> Columns:
     parted = isinstance(first, ColumnTransformer) and hasattr(first, "feature_names_in_")
     if TEXT in kinds or inputs == "columns" or (inputs == "auto" and parted):
         return Columns.of_inputs(graph, names, kinds, dtype)
-    return Columns.of_matrix(as_double(graph.input("X", dtype, width), dtype), width)
+    return Columns.of_matrix(graph.input("X", dtype, width), width)
 
 
 def _write_outputs(graph: Graph, model: Any, found: Ordinal) -> None:

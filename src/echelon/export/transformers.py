@@ -63,7 +63,8 @@ def column_transformer(transformer: Any, columns: Columns) -> Columns:
     for step, chosen in _parts(transformer):
         part = columns.take(chosen)
         parts.append(part if _is_nothing(step) else convert_transformer(step, part))
-    return Columns.joined(columns.graph, parts)
+    kinds = tuple(kind for part in parts for kind in part.kinds)
+    return Columns(columns.graph, kinds, tuple(read for part in parts for read in part.reads))
 
 
 @registered(KINDS, ColumnTransformer)

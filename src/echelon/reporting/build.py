@@ -29,8 +29,6 @@ from ..trained import TrainedModel
 from .content import LeftOutError, Section
 from .facts import Facts, Rows, Settings, Study
 
-_FRAME_HEIGHT = 760
-
 
 class Report:
     """One self-contained HTML page, from `echelon.report`.
@@ -86,7 +84,7 @@ class Report:
         # Scripts of the page may run, but they see nothing of the notebook.
         return (
             f'<iframe title="{escape(self.title)}" sandbox="allow-scripts allow-modals" '
-            f'style="width:100%;height:{_FRAME_HEIGHT}px;border:1px solid rgba(128,128,128,0.35)" '
+            'style="width:100%;height:760px;border:1px solid rgba(128,128,128,0.35)" '
             f'srcdoc="{escape(self.html)}"></iframe>'
         )
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ("number", "boolean", "category", "date")
-_DAY = np.timedelta64(1, "D")
 
 
 @dataclass(frozen=True)
@@ -229,7 +228,7 @@ def _days(series: Any) -> np.ndarray:
     if getattr(series.dtype, "tz", None) is not None:
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)
     times = series.to_numpy(dtype="datetime64[us]")
-    return (times - np.datetime64(0, "us")) / _DAY
+    return (times - np.datetime64(0, "us")) / np.timedelta64(1, "D")
 
 
 def _parsed(series: Any, column: Column, where: str) -> np.ndarray:

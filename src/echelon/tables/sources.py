@@ -34,6 +34,7 @@ class Source:
         self.name = "Standard input" if self.path is None else str(source)
         if self.path is not None:
             _refuse_no_file(self.path)
+        self._passes_by = self.path is None or not self.path.is_file()
         self._kept: BinaryIO | None = None
         self._begun: BinaryIO | None = None
         self._pipe: BinaryIO | None = None
@@ -93,10 +94,6 @@ class Source:
             format = named or sniffed_format(head)
         refuse_other_content(self.name, format, head)
         return format
-
-    @property
-    def _passes_by(self) -> bool:
-        return self.path is None or not self.path.is_file()
 
     def _begin(self) -> Any:
         if self._begun is None:
