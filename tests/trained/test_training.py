@@ -17,8 +17,8 @@ from echelon.meta.calibration import OrdinalCalibrator
 from echelon.model_selection.preparation import prepare
 from echelon.tables import TableError, labelled_table, ranking_table
 from echelon.trained import train
-from echelon.trained.figures import cross_validated
 from echelon.trained.ranking import ranked_rows, read_rows_to_rank
+from echelon.trained.training import cross_validated
 
 
 @pytest.fixture(scope="module")

@@ -147,8 +147,7 @@ def _load(
             "data set, as in echelon compare --example lev."
         )
     if data is not None:
-        name = "standard input" if data == "-" else data
-        return read_labelled_table(data, target, order, **reading), name
+        return read_labelled_table(data, target, order, **reading), data
     from echelon._utils.messages import require_choice
     from echelon.datasets import list_datasets, load_dataset
 
@@ -243,14 +242,12 @@ def _save(
     """The best model, fitted to all rows and saved."""
     from echelon.trained import train
 
-    from .info import show_figures
+    from .info import save_model
 
     with step_line() as step:
         step(f"Fitting {board.best.model} to all rows")
         trained = train(table, board.best.model, cost=cost, **options)
-    show_figures(trained)
-    trained.save(path)
-    typer.echo(f"Written: {path}")
+    save_model(trained, path)
     return trained
 
 

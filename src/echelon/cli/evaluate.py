@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .failures import UsageError, guarded
-from .oddities import Oddities
 from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed
+from .predict import Oddities
 from .values import read_cost, refuse_model_as_table, require_confidence, require_places
 from .views import json_text, show_notes, write_file, write_report
 
@@ -69,7 +69,7 @@ def evaluate(
         frame = read_table(
             data, format=format, delimiter=delimiter, schema=trained.schema, target=name
         )
-        X, y = split_labels(trained, frame, target, drop_unlabelled)
+        X, y = split_labels(trained, frame, name, drop_unlabelled)
         result = evaluate_model(
             trained, X, y, cost=matrix, confidence=confidence, random_state=seed
         )
@@ -94,16 +94,15 @@ def require_ordinal(trained: TrainedModel, command: str) -> TrainedModel:
 
 
 def split_labels(
-    trained: TrainedModel, frame: Any, target: str | None, drop_unlabelled: bool
+    trained: TrainedModel, frame: Any, name: str, drop_unlabelled: bool
 ) -> tuple[Any, Any]:
-    """Inputs of the model and labels on its scale."""
+    """Inputs of the model, and labels of the column of that name on its scale."""
     import numpy as np
 
     from echelon.ordinal.labels import OrdinalScale
     from echelon.tables import encode_target
     from echelon.tables.labelled import labelled_rows
 
-    name = trained.target if target is None else target
     if name not in frame.columns:
         raise UsageError(
             f"The table has no label column {name!r}; name it with --target, one of "
@@ -140,6 +139,7 @@ def _evaluate_ranking(
     **reading: Any,
 ) -> dict[str, Any]:
     """Measure a ranker on a table, print the figures, and give them by name."""
+    from echelon._utils.frames import aligned
     from echelon.metrics.measures import known_measures
     from echelon.trained.ranking import read_judged_rows
 
@@ -148,12 +148,15 @@ def _evaluate_ranking(
     with_gains = table.y is not None and table.y.min() >= 0.0
     scores = trained.estimator.predict(table.X)
     found = {}
+    rows = [["", "value", f"{confidence:.0%} interval"]]
     for measure in known_measures(["pairwise_accuracy", *(["ndcg@10"] if with_gains else [])]):
         value = measure.function(table.y, scores, qid=table.queries, **measure.options)
         low, high = _interval(measure, table, scores, confidence, seed)
         found[measure.key] = {"value": float(value), "low": low, "high": high}
+        interval = "–" if low is None else f"{low:.4f} to {high:.4f}"
+        rows.append([measure.heading, f"{value:.4f}", interval])
     typer.echo(f"{trained.name} on {table.about()}")
-    typer.echo("\n".join(_lines(found, confidence)))
+    typer.echo("\n".join(aligned(rows)))
     show_notes(*table.notes)
     return {"model": trained.name, "rows": len(table.X), "confidence": confidence, **found}
 
@@ -181,15 +184,3 @@ def _interval(
     tail = (1.0 - confidence) / 2.0
     low, high = np.nanquantile(values, [tail, 1.0 - tail])
     return float(low), float(high)
-
-
-def _lines(found: dict[str, dict[str, Any]], confidence: float) -> list[str]:
-    from echelon._utils.frames import aligned
-    from echelon.metrics.measures import find_measure
-
-    rows = [["", "value", f"{confidence:.0%} interval"]]
-    for name, figure in found.items():
-        low, high = figure["low"], figure["high"]
-        interval = "–" if low is None else f"{low:.4f} to {high:.4f}"
-        rows.append([find_measure(name).heading, f"{figure['value']:.4f}", interval])
-    return aligned(rows)

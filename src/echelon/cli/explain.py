@@ -137,7 +137,7 @@ def _tell_columns(
     X = trained.inputs(frame)
     name = trained.target if target is None else target
     if target is not None or name in frame.columns:
-        _tell_importance(trained, frame, target, cost, seed, told)
+        _tell_importance(trained, frame, name, cost, seed, told)
     else:
         told.lines += [f"No column {name!r} with labels, so there is no importance of columns.", ""]
     effects = sorted(feature_effects(trained, X, random_state=seed), key=lambda e: -e.span)
@@ -157,7 +157,7 @@ def _tell_columns(
 
 
 def _tell_importance(
-    trained: TrainedModel, frame: Any, target: str | None, cost: Any, seed: int, told: _Told
+    trained: TrainedModel, frame: Any, target: str, cost: Any, seed: int, told: _Told
 ) -> None:
     from echelon.inspection import ordinal_importance
 

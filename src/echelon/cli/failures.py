@@ -44,13 +44,13 @@ def guarded() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(OUTPUT) from None
     except KeyboardInterrupt:
-        _tell("Interrupted.")
+        typer.echo("Interrupted.", err=True)
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
-        if debugging():
+        if DEBUG in sys.argv:
             traceback.print_exc()
         code, sentence = _verdict(error)
-        _tell(f"Error: {sentence}")
+        typer.echo(f"Error: {sentence}", err=True)
         raise typer.Exit(code) from None
 
 
@@ -72,11 +72,6 @@ def usage_errors(*errors: type[Exception]) -> Iterator[None]:
         raise UsageError(worded) from error
 
 
-def debugging() -> bool:
-    """Whether the user asked for tracebacks."""
-    return DEBUG in sys.argv
-
-
 def _verdict(error: Exception) -> tuple[int, str]:
     from echelon.tables import TableError
     from echelon.trained import ModelFileError
@@ -95,7 +90,7 @@ def _verdict(error: Exception) -> tuple[int, str]:
         return UNEXPECTED, f"This needs {install_hint(error.name)}"
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
     first = text.splitlines()[0].rstrip(".") if text else "no reason given"
-    hint = "" if debugging() else f" ({DEBUG} shows where)"
+    hint = "" if DEBUG in sys.argv else f" ({DEBUG} shows where)"
     return UNEXPECTED, f"{kind}{first}{hint}."
 
 
@@ -115,10 +110,6 @@ def flag(argument: Any) -> str:
     return " ".join(f"{option} {shlex.quote(str(value))}" for value in values)
 
 
-def _tell(text: str) -> None:
-    typer.echo(text, err=True)
-
-
 @contextmanager
 def _plain_warnings() -> Iterator[None]:
     """Every warning as one line on standard error, once."""
@@ -128,7 +119,7 @@ def _plain_warnings() -> Iterator[None]:
         line = " ".join(str(message).split())
         if line not in said:
             said.add(line)
-            _tell(f"Warning: {line}")
+            typer.echo(f"Warning: {line}", err=True)
 
     with warnings.catch_warnings():
         warnings.showwarning = say

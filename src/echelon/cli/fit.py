@@ -77,7 +77,7 @@ def fit(
             drop=tuple(drop or ()),
             drop_unlabelled=drop_unlabelled,
         )
-        show_table(table, "standard input" if data == "-" else data)
+        show_table(table, data)
         options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
         if model == AUTO:
             candidate = _contest(table, seconds, **options)
@@ -108,7 +108,7 @@ def _contest(table: LabelledTable, seconds: float, **options: Any) -> Candidate:
 def _train(table: LabelledTable, candidate: Candidate, save: Path, **options: Any) -> None:
     from echelon.trained import train
 
-    from .info import show_figures
+    from .info import save_model
 
     typer.echo(f"Model: {candidate.name}. {candidate.about}")
     with step_line() as step:
@@ -117,6 +117,4 @@ def _train(table: LabelledTable, candidate: Candidate, save: Path, **options: An
     settings = trained.extra.get("settings")
     if settings:
         typer.echo("Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items()))
-    show_figures(trained)
-    trained.save(save)
-    typer.echo(f"Written: {save}")
+    save_model(trained, save)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -59,11 +60,13 @@ def describe(model: TrainedModel) -> list[str]:
     ]
 
 
-def show_figures(model: TrainedModel) -> None:
-    """Print how good a model that was just trained is, and how that was found."""
+def save_model(model: TrainedModel, path: Path) -> None:
+    """Print how good a model that was just trained is, and how that was found, and save it."""
     typer.echo(f"{figures_heading(model)}:")
     for line in figures(model.metrics):
         typer.echo(f"  {line}")
+    model.save(path)
+    typer.echo(f"Written: {path}")
 
 
 def figures_heading(model: TrainedModel) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 
 from .failures import UsageError, usage_errors
 
-MODEL_SUFFIX = ".echelon"
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)"
 _DURATION = re.compile(
     rf"(?:({_NUMBER})h)?(?:({_NUMBER})m(?:in)?)?(?:({_NUMBER})(?:s(?:ec)?)?)?", re.IGNORECASE
@@ -74,8 +73,8 @@ def _require_place(option: str, path: Path, sources: Iterable[str | Path | None]
         raise UsageError(f"{option} {path} lies in a folder that does not exist.")
     if not os.access(folder if not path.exists() or path.is_file() else path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    for source in sources:
-        if source is not None and path.is_file() and _same_file(path, source):
+    for source in sources if path.is_file() else ():
+        if source is not None and os.path.isfile(source) and path.samefile(source):
             raise UsageError(f"{option} {path} would replace what is read; name another file.")
 
 
@@ -87,15 +86,8 @@ def require_confidence(confidence: float) -> None:
 
 def refuse_model_as_table(data: str | Path | None, usage: str) -> None:
     """Refuse a model file in the place of a table, and say how the command is written."""
-    if data is not None and Path(data).suffix == MODEL_SUFFIX:
+    if data is not None and Path(data).suffix == ".echelon":
         raise UsageError(f"{data} is a model file and no table; write echelon {usage}.")
-
-
-def _same_file(path: Path, other: str | Path) -> bool:
-    try:
-        return path.samefile(other)
-    except OSError:
-        return False
 
 
 def _read_rows(path: Path) -> list[list[str]]:

@@ -22,8 +22,9 @@ Show = Callable[["ContestProgress"], None]
 _STEPS = 10
 
 
-def show_table(table: LabelledTable, name: str) -> None:
+def show_table(table: LabelledTable, source: str) -> None:
     """Rows, inputs and labels in order in one line, then the notes on standard error."""
+    name = "standard input" if source == "-" else source
     rows, columns = table.X.shape
     scale = " < ".join(map(str, table.classes))
     typer.echo(

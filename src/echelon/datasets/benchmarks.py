@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from http.client import HTTPException
 from importlib.resources import files
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,9 @@ class Benchmark:
     openml: int | None = None
     row_order: str | None = None
     note: str = ""
-    labels: tuple[str, ...] = ()
-    nominal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    aside: tuple[str, ...] = ()
+    labels: Sequence[str] = ()
+    nominal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    aside: Sequence[str] = ()
 
     @property
     def file(self) -> str:
@@ -126,15 +127,8 @@ def find_splits(collection: str, name: str) -> Splits:
 
 @cache
 def registry() -> Any:
-    """The tables of ``data/registry.toml``, with tuples for its lists."""
-    text = (files(__package__) / "data" / "registry.toml").read_text("utf-8")
-    return _with_tuples(tomllib.loads(text))
-
-
-def _with_tuples(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _with_tuples(inner) for key, inner in value.items()}
-    return tuple(value) if isinstance(value, list) else value
+    """The tables of ``data/registry.toml``."""
+    return tomllib.loads((files(__package__) / "data" / "registry.toml").read_text("utf-8"))
 
 
 def fetch_benchmark(
@@ -253,13 +247,15 @@ def fetch_splits(
     if path is None:
         what = f"The splits {name!r} of {collection!r} are"
         raise missing(what, facts.file, folders, "cannot be downloaded")
-    table = _read_splits(path, facts)
+    table = read_table(path)
+    if exact_checksum(table.columns) != facts.checksum:
+        raise ValueError(
+            f"{path} is not the table of the {collection} splits of {name}: its checksum differs; "
+            "replace it by the published one."
+        )
     is_split = [name[0] == "s" and name[1:].isdigit() for name in table.names]
-    train = np.array(
-        [column for column, wanted in zip(table.columns, is_split, strict=True) if wanted]
-    )
     result = Bunch(
-        train=train == "1",
+        train=np.array(list(compress(table.columns, is_split))) == "1",
         target=np.array(table.target, dtype=np.intp),
         classes=np.arange(1, facts.classes + 1),
     )
@@ -349,16 +345,6 @@ def _describe(facts: Benchmark) -> str:
         f"Rows: {facts.rows}\nInputs: {facts.columns - len(facts.aside)}\n"
         f"Origin: {facts.origin}\nLicence: {facts.licence}\n"
     )
-
-
-def _read_splits(path: Path, facts: Splits) -> TextTable:
-    table = read_table(path)
-    if exact_checksum(table.columns) != facts.checksum:
-        raise ValueError(
-            f"{path} is not the table of the {facts.collection} splits of {facts.name}: its "
-            "checksum differs; replace it by the published one."
-        )
-    return table
 
 
 def _regression_inputs(folder: Path, facts: Splits) -> tuple[npt.NDArray[np.float64], list[str]]:

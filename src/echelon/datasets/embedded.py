@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.resources import as_file, files
 from typing import Any
 
@@ -10,15 +9,6 @@ from .._utils.messages import require_choice
 from .benchmarks import registry
 from .bunches import as_labels, encode_labels, make_bunch, read_inputs
 from .tables import read_table
-
-
-@dataclass(frozen=True)
-class _Embedded:
-    title: str
-    labels: tuple[str, ...]
-    text: str
-    origin: str
-    licence: str
 
 
 def list_datasets() -> list[str]:
@@ -58,27 +48,23 @@ def load_dataset(name: str, *, return_X_y: bool = False, as_frame: bool = False)
     ((625, 4), ['L', 'B', 'R'])
     """
     require_choice("name", name, list_datasets())
-    facts = _Embedded(**registry()["embedded"][name])
+    facts = registry()["embedded"][name]
     with as_file(files(__package__) / "data" / f"{name}.csv") as path:
         table = read_table(path)
     inputs = read_inputs(table, {})
     return make_bunch(
         inputs,
-        encode_labels(table.target, facts.labels, where=name),
-        as_labels(facts.labels),
+        encode_labels(table.target, facts["labels"], where=name),
+        as_labels(facts["labels"]),
         return_X_y=return_X_y,
         as_frame=as_frame,
-        DESCR=_describe(facts, table.n_rows, len(inputs.columns)),
-        origin=facts.origin,
-        licence=facts.licence,
-    )
-
-
-def _describe(facts: _Embedded, n_rows: int, n_inputs: int) -> str:
-    return (
-        f"{facts.title}\n\n{facts.text}\n\n"
-        f"Rows: {n_rows}\nInputs: {n_inputs}\nLabels: {' < '.join(facts.labels)}\n"
-        f"Origin: {facts.origin}\nLicence: {facts.licence}\n"
+        DESCR=(
+            f"{facts['title']}\n\n{facts['text']}\n\nRows: {table.n_rows}\n"
+            f"Inputs: {len(inputs.columns)}\nLabels: {' < '.join(facts['labels'])}\n"
+            f"Origin: {facts['origin']}\nLicence: {facts['licence']}\n"
+        ),
+        origin=facts["origin"],
+        licence=facts["licence"],
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,18 +20,6 @@ from .tables import (
     missing,
     read_table,
 )
-
-
-@dataclass(frozen=True)
-class RankingSet:
-    """What is known of a set; ``aside`` are columns that are no inputs."""
-
-    checksum: str
-    target: str
-    origin: str
-    licence: str
-    aside: tuple[str, ...] = ()
-    pairs: tuple[str, str] | None = None
 
 
 def list_ranking_sets() -> list[str]:
@@ -76,11 +64,13 @@ def fetch_ranking(name: str, *, data_home: str | os.PathLike[str] | None = None)
         If what was found is not the set expected.
     """
     require_choice("name", name, list_ranking_sets())
-    facts = RankingSet(**registry()["rankings"][name])
-    table = read_ranking_table(name, facts.checksum, data_home)
-    content = _rows(table, facts) if facts.pairs is None else _comparisons(table, facts.pairs)
-    describe = f"{name}: {facts.target}\n\nOrigin: {facts.origin}\nLicence: {facts.licence}\n"
-    return Bunch(**content, DESCR=describe, origin=facts.origin, licence=facts.licence)
+    facts = registry()["rankings"][name]
+    table = read_ranking_table(name, facts["checksum"], data_home)
+    pairs, aside = facts.get("pairs"), facts.get("aside", ())
+    content = _rows(table, aside) if pairs is None else _comparisons(table, pairs)
+    origin, licence = facts["origin"], facts["licence"]
+    describe = f"{name}: {facts['target']}\n\nOrigin: {origin}\nLicence: {licence}\n"
+    return Bunch(**content, DESCR=describe, origin=origin, licence=licence)
 
 
 def read_ranking_table(
@@ -100,9 +90,10 @@ def read_ranking_table(
     return table
 
 
-def _rows(table: TextTable, facts: RankingSet) -> dict[str, Any]:
+def _rows(table: TextTable, aside: Sequence[str]) -> dict[str, Any]:
+    """What is ranked; columns that are set aside are no inputs."""
     columns = dict(zip(table.names, table.columns, strict=True))
-    data, names = read_inputs(table, {}, leave_out=facts.aside).to_array()
+    data, names = read_inputs(table, {}, leave_out=aside).to_array()
     return {
         "data": data,
         "target": np.array(table.target, dtype=np.float64).astype(np.intp),
@@ -112,7 +103,7 @@ def _rows(table: TextTable, facts: RankingSet) -> dict[str, Any]:
     }
 
 
-def _comparisons(table: TextTable, sides: tuple[str, str]) -> dict[str, Any]:
+def _comparisons(table: TextTable, sides: Sequence[str]) -> dict[str, Any]:
     columns = {name: as_column(table, name) for name in table.names}
     left, right = (np.array(columns[side], dtype=np.intp) for side in sides)
     return {"left": left, "right": right, "label": columns["y"] == 1, "columns": columns}

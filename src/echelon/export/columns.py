@@ -20,6 +20,7 @@ TRANSFORMERS: dict[type, Callable[[Any, Columns], Columns]] = {}
 KINDS: dict[type, Callable[[Any, int], list[str]]] = {}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Found = TypeVar("Found")
 
 
 class ExportError(ValueError):
@@ -36,18 +37,13 @@ def registered(table: dict[type, Any], *kinds: type) -> Callable[[Function], Fun
     return enter
 
 
-def convert_ordinal(model: Any, columns: Columns) -> Ordinal:
-    """Operators of a model of ordered labels."""
-    if type(model) not in ORDINAL:
+def convert(
+    table: dict[type, Callable[[Any, Columns], Found]], model: Any, columns: Columns
+) -> Found:
+    """Operators of a model of `ORDINAL`, or of a ranker of `RANKERS`: its scores, (n,)."""
+    if type(model) not in table:
         raise unsupported(type(model).__name__)
-    return ORDINAL[type(model)](model, columns)
-
-
-def convert_ranker(model: Any, columns: Columns) -> Value:
-    """Operators of a ranker: its scores, (n,)."""
-    if type(model) not in RANKERS:
-        raise unsupported(type(model).__name__)
-    return RANKERS[type(model)](model, columns)
+    return table[type(model)](model, columns)
 
 
 def convert_transformer(transformer: Any, columns: Columns) -> Columns:
@@ -120,20 +116,10 @@ class Columns:
         cls, graph: Graph, names: Sequence[str], kinds: Sequence[str], dtype: str
     ) -> Columns:
         """An input for every column, declared when it is first read."""
-
-        def read(name: str, kind: str) -> Value:
-            if kind == TEXT:
-                return graph.input(name, "text", 1)
-            return as_double(graph.input(name, dtype, 1), dtype)
-
-        pairs = zip(names, kinds, strict=True)
-        return cls(graph, tuple(kinds), tuple(cache(partial(read, *pair)) for pair in pairs))
-
-    @classmethod
-    def joined(cls, graph: Graph, parts: Sequence[Columns]) -> Columns:
-        """The columns of several after each other."""
-        kinds = tuple(kind for part in parts for kind in part.kinds)
-        return cls(graph, kinds, tuple(read for part in parts for read in part.reads))
+        types = [TEXT if kind == TEXT else dtype for kind in kinds]
+        pairs = zip(names, types, strict=True)
+        reads = (cache(partial(graph.input, name, type, 1)) for name, type in pairs)
+        return cls(graph, tuple(kinds), tuple(reads))
 
     def take(self, positions: Sequence[int] | npt.NDArray[np.intp]) -> Columns:
         """Some columns in another order."""
@@ -164,11 +150,6 @@ class Columns:
         return self.reads[j]()
 
 
-def as_double(value: Value, dtype: str) -> Value:
-    """Numbers in double precision."""
-    return value if dtype == "float64" else value.cast("float64")
-
-
 def positions(column: Value, entries: Sequence[Any], unseen: int, missing: int) -> Value:
     """Position of each row's text or number in a list, as whole numbers; others for the rest.
 
@@ -177,7 +158,7 @@ def positions(column: Value, entries: Sequence[Any], unseen: int, missing: int) 
     if holds_texts(entries):
         known = {str(text): position for position, text in enumerate(entries)}
         known.setdefault(MISSING_TEXT, missing)
-        return column.graph.learned_op(
+        return column.graph.op(
             "LabelEncoder",
             column,
             keys_strings=list(known),

@@ -16,6 +16,7 @@ from numpy.polynomial import chebyshev
 from scipy.special import erfcx
 
 from .._utils.types import Matrix, Vector
+from ..ordinal.costs import cost_matrix
 from ..ordinal.reduction import UNTILTING_RIDGE, VOTE_ROUNDING
 from ..solvers.linear.calibration import Calibration
 from .graph import Value, in_double
@@ -62,9 +63,9 @@ def threshold_model(
     return Ordinal(decode(margins), margins, latent, probabilities)
 
 
-def least_cost(probabilities: Value, cost: Matrix) -> Value:
-    """Code of least expected cost, the lowest among equals."""
-    return (probabilities @ cost).argmin()
+def least_cost(probabilities: Value, model: Any) -> Value:
+    """Code of least expected cost to a fitted model, the lowest among equals."""
+    return (probabilities @ cost_matrix(model.cost, len(model.classes_))).argmin()
 
 
 def link_probabilities(
@@ -169,26 +170,19 @@ def vote_margins(above: Value, total: float) -> Value:
     return tied.where(np.finfo(np.float64).tiny, margins)
 
 
+def _smooth_erfcx(t: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        a = _CENTRE * (1.0 + t) / (1.0 - t)
+    # At infinity a·erfcx(a) is 1/√π; (a + c)·erfcx(a) is smooth on all of [−1, 1].
+    return np.where(t < 1.0, (np.minimum(a, 1e8) + _CENTRE) * erfcx(np.minimum(a, 1e8)), 0.0)
+
+
+def _smooth_atan(t: Any) -> Any:
+    root = np.sqrt(np.maximum(0.5 * (t + 1.0), 1e-300)) * _WIDTH
+    return np.arctan(root) / root
+
+
 @cache
-def _erfcx_polynomial() -> Vector:
-    def mapped(t: Any) -> Any:
-        with np.errstate(divide="ignore"):
-            a = _CENTRE * (1.0 + t) / (1.0 - t)
-        # At infinity a·erfcx(a) is 1/√π; (a + c)·erfcx(a) is smooth on all of [−1, 1].
-        return np.where(t < 1.0, (np.minimum(a, 1e8) + _CENTRE) * erfcx(np.minimum(a, 1e8)), 0.0)
-
-    return _polynomial(mapped, _DEGREE_ERFCX)
-
-
-@cache
-def _atan_polynomial() -> Vector:
-    def mapped(t: Any) -> Any:
-        root = np.sqrt(np.maximum(0.5 * (t + 1.0), 1e-300)) * _WIDTH
-        return np.arctan(root) / root
-
-    return _polynomial(mapped, _DEGREE_ATAN)
-
-
 def _polynomial(function: Any, degree: int) -> Vector:
     """By interpolation at Chebyshev's points of [−1, 1]."""
     return np.asarray(chebyshev.cheb2poly(chebyshev.chebinterpolate(function, degree)))
@@ -205,7 +199,8 @@ def normal_tail(a: Value) -> Value:
     """1 − Φ(a) for a ≥ 0, with relative accuracy."""
     a = a.clip(0.0, _FAR)
     half = a * np.sqrt(0.5)
-    smooth = _horner(_erfcx_polynomial(), (half - _CENTRE) / (half + _CENTRE)) / (half + _CENTRE)
+    coefficients = _polynomial(_smooth_erfcx, _DEGREE_ERFCX)
+    smooth = _horner(coefficients, (half - _CENTRE) / (half + _CENTRE)) / (half + _CENTRE)
     return smooth * (a * a * -0.5).apply("Exp") * 0.5
 
 
@@ -221,7 +216,7 @@ def arctangent(z: Value) -> Value:
     inner = size.at_most(1.0 / size.at_least(1e-300))
     halved = inner / (1.0 + (1.0 + inner * inner).apply("Sqrt"))
     t = halved * halved * (2.0 / _WIDTH**2) - 1.0
-    angle = 2.0 * halved * _horner(_atan_polynomial(), t)
+    angle = 2.0 * halved * _horner(_polynomial(_smooth_atan, _DEGREE_ATAN), t)
     angle = (size > 1.0).where(0.5 * np.pi - angle, angle)
     return angle * z.apply("Sign")
 

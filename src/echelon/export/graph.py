@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 #: the operators used here have had their present form since this version of ONNX
 _LEAST_OPSET = 18
-_ML_DOMAIN = "ai.onnx.ml"
-_ML_OPSET = 3
+#: ONNX's part for machine learning, and what is used of it
+_ML_DOMAIN, _ML_OPSET = "ai.onnx.ml", 3
+_LEARNED = ("LabelEncoder", "TreeEnsembleRegressor")
 
 # Numbers of types by ONNX's standard (TensorProto.DataType).
 TYPES = {"float64": 11, "float32": 1, "int64": 7, "bool": 9, "text": 8}
@@ -116,7 +117,6 @@ class Graph:
         self._constants: dict[tuple[Any, ...], onnx.TensorProto] = {}
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
-        self._domains: set[str] = set()
 
     def _checked_opset(self, target: int | None) -> int:
         newest = self._onnx.defs.onnx_opset_version()
@@ -134,9 +134,10 @@ class Graph:
         return self._onnx.helper.make_tensor_value_info(name, TYPES[kind], shape)
 
     def input(self, name: str, kind: str, width: int) -> Value:
-        """An input of so many columns and any number of rows."""
+        """An input of so many columns and any number of rows, numbers in double precision."""
         self._inputs.append(self._info(name, kind, width))
-        return Value(self, name)
+        value = Value(self, name)
+        return value.cast("float64") if kind == "float32" else value
 
     def output(self, name: str, value: Value, kind: str, width: int | None) -> None:
         """An output of so many columns, or a vector."""
@@ -144,14 +145,13 @@ class Graph:
         self._nodes.append(make_node("Identity", [value.name], [name], name=f"give_{name}"))
         self._outputs.append(self._info(name, kind, width))
 
-    def op(self, name: str, *inputs: Any, domain: str = "", **attributes: Any) -> Value:
+    def op(self, name: str, *inputs: Any, **attributes: Any) -> Value:
         """What one operator gives. Inputs are values, or numbers and arrays as constants."""
         result = f"v{len(self._nodes)}"
         names = [self._name_of(value) for value in inputs]
         while names and not names[-1]:
             names.pop()
-        if domain:
-            self._domains.add(domain)
+        domain = _ML_DOMAIN if name in _LEARNED else ""
         # Runtimes join nodes and name the result after them, so each needs a name of its own.
         self._nodes.append(
             self._onnx.helper.make_node(
@@ -160,10 +160,6 @@ class Graph:
         )
         return Value(self, result)
 
-    def learned_op(self, name: str, *inputs: Any, **attributes: Any) -> Value:
-        """The same for operators of ONNX's part for machine learning."""
-        return self.op(name, *inputs, domain=_ML_DOMAIN, **attributes)
-
     def constant(self, array: Any) -> Value:
         """A constant; the same numbers are stored once."""
         values = np.asarray(array)
@@ -171,8 +167,7 @@ class Graph:
             values = values.astype(object)
             key: tuple[Any, ...] = (tuple(values.ravel().tolist()), values.shape, "text")
         else:
-            kind = values.dtype if values.dtype.kind in "ib" else np.dtype(np.float64)
-            kind = np.dtype(np.int64) if values.dtype.kind == "i" else kind
+            kind = np.dtype({"i": np.int64, "b": np.bool_}.get(values.dtype.kind, np.float64))
             values = np.ascontiguousarray(values, dtype=kind).reshape(values.shape)
             key = (values.tobytes(), values.shape, kind.str)
         if key not in self._constants:
@@ -199,7 +194,8 @@ class Graph:
             initializer=list(self._constants.values()),
         )
         opsets = [helper.make_opsetid("", self._opset)]
-        opsets += [helper.make_opsetid(domain, _ML_OPSET) for domain in sorted(self._domains)]
+        if any(node.domain == _ML_DOMAIN for node in self._nodes):
+            opsets.append(helper.make_opsetid(_ML_DOMAIN, _ML_OPSET))
         model = helper.make_model(
             graph,
             opset_imports=opsets,

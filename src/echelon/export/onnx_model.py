@@ -18,13 +18,12 @@ from ..ordinal.columns import is_missing
 from . import score_models, transformers, tree_models  # noqa: F401 - registered
 from .columns import (
     MISSING_TEXT,
+    ORDINAL,
     RANKERS,
     TEXT,
     Columns,
     ExportError,
-    as_double,
-    convert_ordinal,
-    convert_ranker,
+    convert,
     input_kinds,
 )
 from .decoding import Ordinal
@@ -107,9 +106,9 @@ def to_onnx(
     columns = _read_inputs(graph, steps[0] if steps else final, inputs, dtype)
     final, columns = prepared(model, columns)
     if type(final) in RANKERS:
-        graph.output("score", convert_ranker(final, columns), "float64", None)
+        graph.output("score", convert(RANKERS, final, columns), "float64", None)
     else:
-        _write_outputs(graph, final, convert_ordinal(final, columns))
+        _write_outputs(graph, final, convert(ORDINAL, final, columns))
     name = type(final).__name__
     proto = graph.model(name, f"{name}, fitted and exported by Echelon.")
     if sample is not None:
@@ -130,7 +129,7 @@ def _read_inputs(graph: Graph, outer: Any, inputs: str, dtype: str) -> Columns:
     parted = isinstance(first, ColumnTransformer) and hasattr(first, "feature_names_in_")
     if TEXT in kinds or inputs == "columns" or (inputs == "auto" and parted):
         return Columns.of_inputs(graph, names, kinds, dtype)
-    return Columns.of_matrix(as_double(graph.input("X", dtype, width), dtype), width)
+    return Columns.of_matrix(graph.input("X", dtype, width), width)
 
 
 def _write_outputs(graph: Graph, model: Any, found: Ordinal) -> None:

@@ -13,7 +13,6 @@ from .._utils.types import Matrix
 from ..gaussian_process import GPOR, LinearARD
 from ..kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
 from ..linear import LinearSVOR, PRank, ProportionalOdds
-from ..ordinal.costs import cost_matrix
 from ..ordinal.likelihoods import get_link
 from ..ranking import LinearRankSVM, MarginLPRanker, OnlineRankSVM, RankPerceptron, RankSVM
 from ..solvers.gp.evidence import DensePredictor, Predictor
@@ -22,22 +21,14 @@ from .columns import ORDINAL, RANKERS, Columns, ExportError, registered
 from .decoding import Ordinal, least_cost, link_probabilities, margins_of, threshold_model
 from .graph import Value, in_double
 
-_KERNELS = "linear, polynomial, Gaussian, sigmoid and precomputed ones"
-_GP_KERNELS = "RBF, ConstantKernel and LinearARD, their sums and products"
-
 
 @registered(ORDINAL, ProportionalOdds)
 def proportional_odds(model: ProportionalOdds, columns: Columns) -> Ordinal:
     """A cumulative link model; the label is the one of least expected cost."""
     latent = linear_score(model, columns)
     probabilities = link_probabilities(model.link, latent, model.thresholds_)
-    cost = cost_matrix(model.cost, len(model.classes_))
-    return Ordinal(
-        least_cost(probabilities, cost),
-        margins_of(latent, model.thresholds_ - get_link(model.link).median),
-        latent,
-        probabilities,
-    )
+    margins = margins_of(latent, model.thresholds_ - get_link(model.link).median)
+    return Ordinal(least_cost(probabilities, model), margins, latent, probabilities)
 
 
 @registered(ORDINAL, LinearSVOR, PRank)
@@ -82,7 +73,7 @@ def _gram(kernel: Any, X: Value, rows: Matrix) -> Value:
         return (X @ (kernel.gamma * rows.T) + kernel.coef0).apply("Tanh")
     raise ExportError(
         f"The kernel {type(kernel).__name__} cannot be exported to ONNX; kernels that can are "
-        f"{_KERNELS}."
+        "linear, polynomial, Gaussian, sigmoid and precomputed ones."
     )
 
 
@@ -117,9 +108,8 @@ def gaussian_process(model: GPOR, columns: Columns) -> Ordinal:
     left = own - _explained(predictor, cross)
     scale = (left.clip(0.0) + float(model.noise_) ** 2).apply("Sqrt")
     probabilities = link_probabilities("probit", latent, model.thresholds_, scale)
-    cost = cost_matrix(model.cost, len(model.classes_))
     margins = margins_of(latent, model.thresholds_)
-    return Ordinal(least_cost(probabilities, cost), margins, latent, probabilities)
+    return Ordinal(least_cost(probabilities, model), margins, latent, probabilities)
 
 
 def _explained(predictor: Predictor, cross: Value) -> Value:
@@ -147,5 +137,5 @@ def _covariances(kernel: Any, X: Value, kept: Matrix) -> tuple[Value, Value]:
         return X @ (kept * rates).T, (X * X * rates).sum()
     raise ExportError(
         f"The kernel {type(kernel).__name__} cannot be exported to ONNX; kernels of GPOR that can "
-        f"are {_GP_KERNELS}."
+        "are RBF, ConstantKernel and LinearARD, their sums and products."
     )

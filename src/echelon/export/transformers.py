@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
@@ -64,7 +63,8 @@ def column_transformer(transformer: Any, columns: Columns) -> Columns:
     for step, chosen in _parts(transformer):
         part = columns.take(chosen)
         parts.append(part if _is_nothing(step) else convert_transformer(step, part))
-    return Columns.joined(columns.graph, parts)
+    kinds = tuple(kind for part in parts for kind in part.kinds)
+    return Columns(columns.graph, kinds, tuple(read for part in parts for read in part.reads))
 
 
 @registered(KINDS, ColumnTransformer)
@@ -79,37 +79,20 @@ def column_transformer_kinds(transformer: Any, width: int) -> list[str]:
 
 
 def _parts(transformer: Any) -> list[tuple[Any, list[int]]]:
-    names = list(getattr(transformer, "feature_names_in_", ()))
-    found = []
-    for _, step, columns in transformer.transformers_:
-        with warnings.catch_warnings():
-            # scikit-learn 1.6 warns that the rest will be named, not counted; either is read.
-            warnings.simplefilter("ignore", FutureWarning)
-            chosen = _indices(columns, names, transformer.n_features_in_)
-        if chosen and not (isinstance(step, str) and step == "drop"):
-            found.append((step, chosen))
-    return found
-
-
-def _indices(columns: Any, names: list[str], width: int) -> list[int]:
-    if isinstance(columns, slice):
-        start, stop = (
-            names.index(end) if isinstance(end, str) else end
-            for end in (columns.start, columns.stop)
-        )
-        # A slice of names has its last one too.
-        stop = stop + 1 if isinstance(columns.stop, str) else stop
-        return list(range(width))[slice(start, stop, columns.step)]
-    chosen: list[Any] = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
-    if chosen and all(isinstance(entry, bool | np.bool_) for entry in chosen):
-        return np.flatnonzero(chosen).tolist()
-    return [names.index(c) if isinstance(c, str) else int(c) % width for c in chosen]
+    # Where fit has found each transformer's columns, however they were named.
+    places = transformer._transformer_to_input_indices
+    steps = [(step, list(places[name])) for name, step, _ in transformer.transformers_]
+    return [(step, chosen) for step, chosen in steps if chosen and not _is_word(step, "drop")]
 
 
 def _is_nothing(step: Any) -> bool:
-    if step is None or (isinstance(step, str) and step == "passthrough"):
-        return True
-    return isinstance(step, FunctionTransformer) and step.func is None
+    if isinstance(step, FunctionTransformer):
+        return step.func is None
+    return step is None or _is_word(step, "passthrough")
+
+
+def _is_word(step: Any, word: str) -> bool:
+    return isinstance(step, str) and step == word
 
 
 @registered(TRANSFORMERS, FunctionTransformer)
@@ -227,10 +210,9 @@ def ordinal_encoder(transformer: Any, columns: Columns) -> Columns:
     if getattr(transformer, "infrequent_categories_", None) is not None:
         raise ExportError("OrdinalEncoder with infrequent categories cannot be exported to ONNX.")
     parts = []
+    unknown = np.nan if transformer.unknown_value is None else transformer.unknown_value
     for j, found in enumerate(transformer.categories_):
-        codes = np.array([_code(transformer, c, p) for p, c in enumerate(found)], dtype=np.float64)
-        unknown = transformer.unknown_value
-        codes = np.append(codes, np.nan if unknown is None else unknown)
+        codes = np.array([*(_code(transformer, c, p) for p, c in enumerate(found)), unknown])
         place = _category_places(columns.column(j), list(found), range(len(found)), len(found))
         parts.append(columns.graph.constant(codes).take(place, axis=0))
     return Columns.of_matrix(columns.graph.concat(parts), len(parts))

@@ -40,7 +40,7 @@ def _answers(graph: Graph, X: Value, nodes: Sequence[_Node], n_trees: int) -> Va
     of = dict(zip(_Node._fields, zip(*nodes, strict=True), strict=True))
     leaves = [node for node in nodes if node.mode == "LEAF"]
     trees = [leaf.tree for leaf in leaves]
-    found = graph.learned_op(
+    found = graph.op(
         "TreeEnsembleRegressor",
         X,
         n_targets=n_trees,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,7 @@ from .columns import (
     TEXT,
     Columns,
     ExportError,
-    convert_ordinal,
+    convert,
     holds_texts,
     positions,
     registered,
@@ -192,7 +190,7 @@ def _sides(rank: int, n_classes: int) -> Matrix:
 def _member(member: Any, columns: Columns, n_classes: int) -> Ordinal:
     """A member fitted on codes 0 … K−1."""
     if not isinstance(member, ConstantRanker):
-        return convert_ordinal(member, columns)
+        return convert(ORDINAL, member, columns)
     margins = _no_score(columns.matrix()).upright() + _sides(member.rank, n_classes)
     return Ordinal(decode(margins), margins)
 
@@ -204,7 +202,7 @@ def _probabilities(part: Ordinal, n_classes: int) -> Value:
 
 
 def _sum(values: Sequence[Value]) -> Value:
-    return reduce(operator.add, values)
+    return sum(values[1:], start=values[0])
 
 
 def _no_score(X: Value) -> Value:

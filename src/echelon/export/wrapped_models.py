@@ -9,15 +9,13 @@ import numpy as np
 from ..base.reading import AroundModel
 from ..base.wrappers import final_estimator, layers
 from ..meta import ConformalOrdinal, OrdinalCalibrator, ThresholdedRanker
-from ..ordinal.costs import cost_matrix
 from .columns import (
     KINDS,
     ORDINAL,
     RANKERS,
     Columns,
     ExportError,
-    convert_ordinal,
-    convert_ranker,
+    convert,
     convert_transformer,
     input_kinds,
     registered,
@@ -38,14 +36,9 @@ def first_reader(model: Any) -> Any:
     steps, final = taken_apart(model)
     if steps:
         return steps[0]
-    inner = _inside(final)
-    return final if inner is None else first_reader(inner)
-
-
-def _inside(model: Any) -> Any:
-    if isinstance(model, ThresholdedRanker):
-        return model.ranker_
-    return model.estimator_ if isinstance(model, AroundModel) else None
+    if isinstance(final, ThresholdedRanker):
+        return first_reader(final.ranker_)
+    return first_reader(final.estimator_) if isinstance(final, AroundModel) else final
 
 
 @registered(KINDS, ThresholdedRanker, OrdinalCalibrator, ConformalOrdinal)
@@ -65,14 +58,14 @@ def prepared(model: Any, columns: Columns) -> tuple[Any, Columns]:
 @registered(ORDINAL, ThresholdedRanker)
 def thresholded_ranker(model: ThresholdedRanker, columns: Columns) -> Ordinal:
     """A ranker's score with thresholds."""
-    latent = convert_ranker(*prepared(model.ranker_, columns))
+    latent = convert(RANKERS, *prepared(model.ranker_, columns))
     return threshold_model(latent, model.thresholds_, model.calibration())
 
 
 @registered(ORDINAL, ConformalOrdinal)
 def conformal(model: ConformalOrdinal, columns: Columns) -> Ordinal:
     """What the model inside predicts; intervals stay in Python."""
-    return convert_ordinal(*prepared(model.estimator_, columns))
+    return convert(ORDINAL, *prepared(model.estimator_, columns))
 
 
 @registered(ORDINAL, OrdinalCalibrator)
@@ -85,9 +78,9 @@ def calibrator(model: OrdinalCalibrator, columns: Columns) -> Ordinal:
         )
     final, columns = prepared(model.estimator_, columns)
     if type(final) in RANKERS:
-        found, score = None, convert_ranker(final, columns)
+        found, score = None, convert(RANKERS, final, columns)
     else:
-        found = convert_ordinal(final, columns)
+        found = convert(ORDINAL, final, columns)
         score = _one_score(found, len(model.classes_))
     probabilities = link_probabilities("logit", score * float(model.slope_), model.cutpoints_)
     latent = None if found is None else found.latent
@@ -97,7 +90,7 @@ def calibrator(model: OrdinalCalibrator, columns: Columns) -> Ordinal:
     if isinstance(model.cost, str) and model.cost == "absolute":
         codes = decode(margins)
     else:
-        codes = least_cost(probabilities, cost_matrix(model.cost, len(model.classes_)))
+        codes = least_cost(probabilities, model)
     return Ordinal(codes, margins, latent, probabilities)
 
 

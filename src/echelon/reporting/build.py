@@ -29,8 +29,6 @@ from ..trained import TrainedModel
 from .content import LeftOutError, Section
 from .facts import Facts, Rows, Settings, Study
 
-_FRAME_HEIGHT = 760
-
 
 class Report:
     """One self-contained HTML page, from `echelon.report`.
@@ -86,7 +84,7 @@ class Report:
         # Scripts of the page may run, but they see nothing of the notebook.
         return (
             f'<iframe title="{escape(self.title)}" sandbox="allow-scripts allow-modals" '
-            f'style="width:100%;height:{_FRAME_HEIGHT}px;border:1px solid rgba(128,128,128,0.35)" '
+            'style="width:100%;height:760px;border:1px solid rgba(128,128,128,0.35)" '
             f'srcdoc="{escape(self.html)}"></iframe>'
         )
 
@@ -113,11 +111,6 @@ def to_html(title: str, contents: Sequence[Section]) -> str:
         policy=_policy(script),
     )
     return page.lstrip()
-
-
-def require_packages() -> None:
-    """Say what to install where something is missing."""
-    require_extra("Reports need", "report", "jinja2", "matplotlib")
 
 
 def _asset(name: str) -> str:
@@ -199,7 +192,7 @@ def report(
     >>> list(page.sections)
     ['summary', 'confusion', 'appendix']
     """
-    require_packages()
+    require_extra("Reports need", "report", "jinja2", "matplotlib")
     from .sections import SECTIONS
 
     wanted = _wanted(sections, SECTIONS)
@@ -238,16 +231,13 @@ def _make(
         if on_section is not None:
             on_section(key)
         try:
-            section = maker(facts)
+            made.append(maker(facts))
         except LeftOutError as reason:
             left_out.append((key, str(reason)))
-            continue
         except Exception as error:  # a page with a gap that it names is better than none
             left_out.append((key, f"{type(error).__name__}: {error}"))
-            continue
-        if section is not None:
-            made.append(section)
-    return [*made, appendix(facts, left_out)], left_out
+    shown = [section for section in made if section is not None]
+    return [*shown, appendix(facts, left_out)], left_out
 
 
 @dataclass(frozen=True, eq=False)

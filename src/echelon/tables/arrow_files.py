@@ -15,7 +15,6 @@ from .formats import ARROW_STREAM_MAGIC
 from .sources import Source
 
 _ROWS = 65_536
-_TITLES = {"parquet": "Parquet", "arrow": "Arrow"}
 
 
 class ArrowReader:
@@ -67,7 +66,7 @@ class ArrowReader:
             except (pa.ArrowException, OSError) as error:
                 reason = str(error).strip().splitlines()[0].rstrip(".")
                 raise TableError(
-                    f"{self.source.name} cannot be read as {_TITLES[self.format]}: {reason}."
+                    f"{self.source.name} cannot be read as {self.format.capitalize()}: {reason}."
                 ) from None
 
     def _refuse_schema(self, schema: Any, keep: Collection[str] | None) -> None:

@@ -12,12 +12,11 @@ from .sources import Source
 BLOCK_BYTES = 1 << 22
 
 _UTF8_MARK = b"\xef\xbb\xbf"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def refuse_other_text(head: bytes, name: str) -> None:
     """Refuse first bytes that are no UTF-8 text."""
-    if head.startswith(_UTF16_MARKS):
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TableError(f"{name} is text in UTF-16; save it as UTF-8.")
     if b"\0" in head:
         raise TableError(f"{name} is a binary file, not a table of text.")

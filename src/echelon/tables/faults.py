@@ -108,9 +108,11 @@ def wrong_cell(where: str, name: str, kind: str, found: object, row: int) -> Tab
     )
 
 
-def no_such_column(where: str, name: str, names: Sequence[str]) -> TableError:
-    """The error for a column that a user named and the table does not have."""
-    meant = nearest(name, names)
-    if meant is not None:
-        return TableError(f"{where} has no column {name!r}; did you mean {meant!r}?")
-    return TableError(f"{where} has no column {name!r}; it has {listed(names, 20)}.")
+def require_named(where: str, wanted: Iterable[str], names: Sequence[str]) -> None:
+    """Refuse columns that a user named and the table does not have."""
+    for name in wanted:
+        if name in names:
+            continue
+        meant = nearest(name, names)
+        hint = f"it has {listed(names, 20)}." if meant is None else f"did you mean {meant!r}?"
+        raise TableError(f"{where} has no column {name!r}; {hint}")

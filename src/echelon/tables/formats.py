@@ -31,8 +31,6 @@ _SUFFIXES = {
 }
 _ALIASES = {"feather": "arrow", "ipc": "arrow", "ndjson": "jsonl", "libsvm": "svmlight"}
 _DELIMITERS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "space": " "}
-_DELIMITER_NAMES = {"\t": "tab", " ": "space"}
-_LIKELY_DELIMITERS = ",;\t|"
 
 PARQUET_MAGIC = b"PAR1"
 ARROW_FILE_MAGIC = b"ARROW1"
@@ -110,12 +108,12 @@ def checked_delimiter(delimiter: str | None, format: str) -> str:
 
 def delimiter_name(character: str) -> str:
     """A delimiter as users write it on a command line."""
-    return _DELIMITER_NAMES.get(character, f"'{character}'")
+    return {"\t": "tab", " ": "space"}.get(character, f"'{character}'")
 
 
 def likely_delimiter(header: str, used: str) -> str | None:
     """The delimiter that a header line seems to have, if not the one used."""
-    counts = {mark: header.count(mark) for mark in _LIKELY_DELIMITERS if mark != used}
+    counts = {mark: header.count(mark) for mark in ",;\t|" if mark != used}
     best = max(counts, key=lambda mark: counts[mark])
     return best if counts[best] else None
 

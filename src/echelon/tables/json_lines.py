@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import reduce
 from typing import Any
 
@@ -69,8 +69,9 @@ class JsonLinesReader(TwoPassReader):
             table = _read_fast(block, None)
             parts = {name: _kind_of_column(table[name]) for name in table.column_names}
         except (pa.ArrowInvalid, _NotPlainError):
-            columns = _transposed(self._objects(block, line))
-            parts = {name: _kind_of_values(values) for name, values in columns.items()}
+            objects = list(self._objects(block, line))
+            names = dict.fromkeys(name for row in objects for name in row)
+            parts = {name: _kind_of_values([row.get(name) for row in objects]) for name in names}
         if target in parts and parts[target] in ("boolean", "date"):
             parts[target] = "text"
         return parts
@@ -147,16 +148,6 @@ def _kind_of_strings(column: Any) -> str:
     if plain.null_count == len(plain):
         return "empty"
     return "date" if accepts(dates, plain) else "text"
-
-
-def _transposed(objects: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {}
-    for count, row in enumerate(objects):
-        for name in row:
-            columns.setdefault(name, [None] * count)
-        for name, values in columns.items():
-            values.append(row.get(name))
-    return columns
 
 
 def _kind_of_values(values: list[Any]) -> str:

@@ -41,14 +41,9 @@ def without_marks(text: Any) -> Any:
     return pc.if_else(missing, _NOTHING, trimmed)
 
 
-def numbers(text: Any) -> Any:
-    """Text as numbers; ArrowInvalid if some cell is none."""
-    return pc.cast(without_marks(text), pa.float64())
-
-
-def integers(text: Any) -> Any:
-    """Text as whole numbers; ArrowInvalid if some cell is none."""
-    return pc.cast(without_marks(text), pa.int64())
+def _numbers_of(type: Any) -> Converter:
+    """A function from text to numbers; ArrowInvalid if some cell is none."""
+    return lambda text: pc.cast(without_marks(text), type)
 
 
 def truths(text: Any) -> Any:
@@ -83,7 +78,12 @@ def dates(text: Any) -> Any:
         return pc.coalesce(without, pc.cast(with_zone, naive))
 
 
-_CONVERTERS = {"integer": integers, "number": numbers, "boolean": truths, "date": dates}
+_CONVERTERS = {
+    "integer": _numbers_of(pa.int64()),
+    "number": _numbers_of(pa.float64()),
+    "boolean": truths,
+    "date": dates,
+}
 # In the order in which they are tried; 0 and 1 are numbers unless a column is known to hold truths.
 _GUESSES = {**_CONVERTERS, "boolean": words_of_truth}
 

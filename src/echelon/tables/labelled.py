@@ -13,9 +13,9 @@ from .faults import (
     columns_phrase,
     counted,
     inside,
-    no_such_column,
     opening,
     refuse_repeated,
+    require_named,
 )
 from .formats import LABEL, is_svmlight
 from .labels import absent_levels, ordered_labels
@@ -138,10 +138,9 @@ def labelled_table(
     where = opening(source)
     names = [str(name) for name in frame.columns]
     frame = frame.set_axis(names, axis=1)
-    _refuse_names(where, names, drop, keep)
+    refuse_repeated(where, names)
     target = names[-1] if target is None else target
-    if target not in names:
-        raise no_such_column(where, target, names)
+    require_named(where, [*drop, *keep, target], names)
     if target in drop:
         raise TableError(f"The target {target!r} cannot be left out.")
     if not len(frame):
@@ -156,13 +155,6 @@ def labelled_table(
     X = schema.apply(inputs, source)
     notes += [*more, *notes_on_texts(schema, len(X))]
     return LabelledTable(X, y, classes, target, schema, tuple(notes))
-
-
-def _refuse_names(where: str, names: list[str], drop: Sequence[str], keep: Collection[str]) -> None:
-    refuse_repeated(where, names)
-    for name in (*drop, *keep):
-        if name not in names:
-            raise no_such_column(where, name, names)
 
 
 def labelled_rows(

@@ -47,12 +47,7 @@ def ordered_labels(labels: Any, order: str | None, name: str) -> tuple[Any, list
     name : str
         The target's name.
     """
-    found = labels.unique()
-    found = (
-        np.asarray(found, dtype=object).tolist()
-        if hasattr(found, "categories")
-        else (found.tolist())
-    )
+    found = labels.unique().tolist()
     if len(found) < 2:
         raise TableError(
             f"The target {name!r} has one class only, {found[0]!r}; at least two are needed."
@@ -170,11 +165,9 @@ def encode_target(values: Any, classes: Sequence[Any], name: str = "target") -> 
         _number(label): code for code, label in enumerate(classes) if not isinstance(label, str)
     }
     numbers.pop(None, None)
-    codes = []
-    for label in column.cat.categories:
-        code = places.get(str(label), numbers.get(_number(label)))
-        codes.append(-1 if code is None else code)
-    unknown = [label for label, code in zip(column.cat.categories, codes, strict=True) if code < 0]
+    found = column.cat.categories
+    codes = [places.get(str(label), numbers.get(_number(label), -1)) for label in found]
+    unknown = [label for label, code in zip(found, codes, strict=True) if code < 0]
     if unknown:
         raise TableError(
             f"Column {name!r} has labels that the model does not know: "

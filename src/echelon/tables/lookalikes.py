@@ -132,11 +132,9 @@ def identifier_reason(name: str, column: Any, kind: str) -> str | None:
         return None
     if kind == "category":
         return "its text differs in every row"
-    return _reason_of_numbers(name, column.to_numpy()) if kind == "number" else None
-
-
-def _reason_of_numbers(name: str, values: Any) -> str | None:
-    values = np.asarray(values, dtype=np.float64)
+    if kind != "number":
+        return None
+    values = column.to_numpy(dtype=np.float64)
     if not (values % 1 == 0).all():
         return None
     if (np.diff(values) == 1).all() and values[0] in (0, 1):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._utils.types import Matrix, Vector
-from .faults import Argument, TableError, no_such_column, opening
+from .faults import Argument, TableError, opening, require_named
 from .formats import LABEL, QUERY, is_svmlight
 from .labelled import labelled_rows, model_inputs
 from .labels import absent_levels, encode_target, ordered_labels
@@ -253,13 +253,10 @@ def require_columns(
 ) -> None:
     """Refuse arguments that name columns that are not there, or the same one."""
     names = [str(name) for name in frame.columns]
-    for name in [*named.values(), *drop]:
-        if name is not None and name not in names:
-            raise no_such_column(opening(where), name, names)
+    given = {argument: name for argument, name in named.items() if name is not None}
+    require_named(opening(where), [*given.values(), *drop], names)
     seen: dict[str, str] = {}
-    for argument, name in named.items():
-        if name is None:
-            continue
+    for argument, name in given.items():
         if argument != "target" and name in (SCORE, POSITION):
             taken = " has the name of a column of the ranking; rename it."
             raise TableError(Argument(argument, name), taken)
@@ -298,9 +295,7 @@ def _judged(
 ) -> tuple[Any, Any]:
     """Rows of winner and loser, and the weights of the judgements if there are any."""
     columns = [str(column) for column in pairs.columns]
-    for column in ("winner", "loser"):
-        if column not in columns:
-            raise no_such_column(name, column, columns)
+    require_named(name, ("winner", "loser"), columns)
     rows: dict[str, int] = {}
     for row, entry in enumerate(ids):
         if rows.setdefault(level_text(entry).strip(), row) != row:

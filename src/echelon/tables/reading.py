@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._utils.packages import require_extra
 from .blocks import TwoPassReader
-from .faults import TableError, no_such_column
+from .faults import TableError, require_named
 from .formats import checked_delimiter
 from .sources import Source
 
@@ -119,8 +119,9 @@ def read_chunks(
                 # What a missing column may be called instead is among all names of the file.
                 schema.refuse_missing(reader.names(), opened.name)
             if not start:
-                for name in [name for name in keep or () if name not in frame.columns]:
-                    raise no_such_column(opened.name, name, reader.names())
+                lacking = [name for name in keep or () if name not in frame.columns]
+                if lacking:
+                    require_named(opened.name, lacking, reader.names())
             frame.index += start
             start += len(frame)
             yield frame

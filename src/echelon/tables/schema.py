@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KINDS = ("number", "boolean", "category", "date")
-_DAY = np.timedelta64(1, "D")
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class Schema:
         self.refuse_missing(frame.columns, where)
         by_name = {str(name): name for name in frame.columns}
         columns = {
-            column.name: _CONVERTERS[column.kind](frame[by_name[column.name]], column, where)
+            column.name: _converted(frame[by_name[column.name]], column, where)
             for column in self.columns
         }
         return pd.DataFrame(columns, index=frame.index)
@@ -187,60 +186,49 @@ def _kind(series: Any) -> str:
     return "date" if found in ("date", "datetime", "datetime64") else "category"
 
 
-def _as_numbers(series: Any, column: Column, where: str) -> np.ndarray:
+def _converted(series: Any, column: Column, where: str) -> Any:
+    """A column as texts or as numbers, by its kind."""
     from pandas.api import types
 
-    if types.is_numeric_dtype(series.dtype):
-        values = _floats(series)
-    elif types.is_datetime64_any_dtype(series.dtype):
-        raise wrong_cell(where, column.name, column.kind, str(series.iloc[0]), _row(series, 0))
-    else:
-        values = _parsed(series, column, where)
-    if np.isfinite(values.sum()):
-        return values
-    infinite = np.isinf(values)
-    if infinite.any():
-        place = int(np.argmax(infinite))
-        raise TableError(
-            f"Column {column.name!r} of {inside(where)} holds an infinite number in row "
-            f"{_row(series, place) + 1}."
-        )
-    return values
-
-
-def _as_truths(series: Any, column: Column, where: str) -> np.ndarray:
-    from pandas.api import types
-
-    if not types.is_numeric_dtype(series.dtype):
-        return _parsed(series, column, where)
-    values = _floats(series)
-    wrong = ~(np.isnan(values) | (values == 0) | (values == 1))
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        found = series.iloc[place].item()
-        raise wrong_cell(where, column.name, column.kind, found, _row(series, place))
-    return values
-
-
-def _as_days(series: Any, column: Column, where: str) -> np.ndarray:
-    from pandas.api import types
-
+    if column.kind == "category":
+        return _texts(series)
     if types.is_datetime64_any_dtype(series.dtype):
-        return _days(series)
-    if types.is_numeric_dtype(series.dtype):
-        return _floats(series)
-    return _parsed(series, column, where)
+        if column.kind == "date":
+            return _days(series)
+        if column.kind == "number":
+            raise wrong_cell(where, column.name, column.kind, str(series.iloc[0]), _row(series, 0))
+    if not types.is_numeric_dtype(series.dtype):
+        values = _parsed(series, column, where)
+    else:
+        values = np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    _refuse_numbers(values, series, column, where)
+    return values
+
+
+def _refuse_numbers(values: np.ndarray, series: Any, column: Column, where: str) -> None:
+    """Refuse infinite numbers, and truth values other than 0 and 1."""
+    if column.kind == "boolean":
+        wrong = ~(np.isnan(values) | (values == 0) | (values == 1))
+    elif column.kind == "date" or np.isfinite(values.sum()):
+        return
+    else:
+        wrong = np.isinf(values)
+    if not wrong.any():
+        return
+    place = int(np.argmax(wrong))
+    row = _row(series, place)
+    if column.kind == "boolean":
+        raise wrong_cell(where, column.name, column.kind, series.iloc[place].item(), row)
+    raise TableError(
+        f"Column {column.name!r} of {inside(where)} holds an infinite number in row {row + 1}."
+    )
 
 
 def _days(series: Any) -> np.ndarray:
     if getattr(series.dtype, "tz", None) is not None:
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)
     times = series.to_numpy(dtype="datetime64[us]")
-    return (times - np.datetime64(0, "us")) / _DAY
-
-
-def _floats(series: Any) -> np.ndarray:
-    return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    return (times - np.datetime64(0, "us")) / np.timedelta64(1, "D")
 
 
 def _parsed(series: Any, column: Column, where: str) -> np.ndarray:
@@ -281,11 +269,3 @@ def _row(series: Any, place: int) -> int:
     """Row of the whole table, which the index of a part goes on counting."""
     label = series.index[place] if len(series) else 0
     return int(label) if isinstance(label, int | np.integer) else place
-
-
-_CONVERTERS: dict[str, Callable[[Any, Column, str], Any]] = {
-    "number": _as_numbers,
-    "boolean": _as_truths,
-    "date": _as_days,
-    "category": lambda series, column, where: _texts(series),
-}

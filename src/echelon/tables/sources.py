@@ -34,6 +34,7 @@ class Source:
         self.name = "Standard input" if self.path is None else str(source)
         if self.path is not None:
             _refuse_no_file(self.path)
+        self._passes_by = self.path is None or not self.path.is_file()
         self._kept: BinaryIO | None = None
         self._begun: BinaryIO | None = None
         self._pipe: BinaryIO | None = None
@@ -86,23 +87,20 @@ class Source:
         """The format of the table: as stated, as named, or as its first bytes show."""
         format = checked_format(stated)
         head = self.head()
-        if format is None and self.path is not None:
-            format = named_format(self.path)
-        format = sniffed_format(head) if format is None else format
         if not head:
             raise TableError(f"{self.name} is empty.")
+        if format is None:
+            named = None if self.path is None else named_format(self.path)
+            format = named or sniffed_format(head)
         refuse_other_content(self.name, format, head)
         return format
-
-    @property
-    def _passes_by(self) -> bool:
-        return self.path is None or not self.path.is_file()
 
     def _begin(self) -> Any:
         if self._begun is None:
             if self.path is not None:
                 self._pipe = open(self.path, "rb")  # noqa: SIM115 (closed with the source)
-            self._begun = _Rejoined.beginning(self._pipe or sys.stdin.buffer)
+            stream = _Rejoined(self._pipe or sys.stdin.buffer)
+            self._begun = io.BufferedReader(stream, buffer_size=FIRST_BYTES)
         return self._begun
 
     def _raw(self) -> BinaryIO:
@@ -118,27 +116,15 @@ class Source:
 class _Rejoined(io.RawIOBase):
     """A stream whose beginning has been read already."""
 
-    def __init__(self, head: bytes, rest: Any) -> None:
-        self._head = head
-        self._rest = rest
-
-    @classmethod
-    def beginning(cls, raw: Any) -> io.BufferedReader:
+    def __init__(self, raw: Any) -> None:
         # A pipe gives few bytes at a time; the format shows in more than that.
-        head = raw.read(FIRST_BYTES)
-        return io.BufferedReader(cls(head, raw), buffer_size=FIRST_BYTES)
+        self._head, self._rest = io.BytesIO(raw.read(FIRST_BYTES)), raw
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if self._head:
-            part = self._head[: len(buffer)]
-            self._head = self._head[len(part) :]
-        else:
-            part = self._rest.read(len(buffer))
-        buffer[: len(part)] = part
-        return len(part)
+        return self._head.readinto(buffer) or int(self._rest.readinto(buffer))
 
 
 def _refuse_no_file(path: Path) -> None:

@@ -64,8 +64,8 @@ class SvmlightReader(TwoPassReader):
             for start in range(0, len(labels), step):
                 part = slice(start, start + step)
                 queries = None if qid is None else qid[part]
-                arrays = _arrays(X[part].tocsc(), labels[part], queries, kinds, wanted)
-                yield pa.table(arrays, names=wanted)
+                rows = X[part].tocsc(), labels[part], queries
+                yield pa.table([_column(name, kinds[name], *rows) for name in wanted], names=wanted)
 
     def _parts(self) -> Iterator[tuple[Any, np.ndarray, np.ndarray | None]]:
         """Sparse inputs by feature number, labels and queries, block by block."""
@@ -94,32 +94,15 @@ def _load(block: bytes) -> Any:
     return load_svmlight_file(io.BytesIO(block), zero_based=True, query_id=True)
 
 
-def _arrays(
-    X: Any,
-    labels: np.ndarray,
-    qid: np.ndarray | None,
-    kinds: Mapping[str, str],
-    wanted: list[str],
-) -> list[np.ndarray]:
-    arrays = []
-    for name in wanted:
-        if name == LABEL:
-            arrays.append(labels.astype(np.int64) if kinds[name] == "integer" else labels)
-        elif name == QUERY:
-            arrays.append(np.zeros(len(labels), np.int64) if qid is None else qid)
-        else:
-            arrays.append(_dense_column(X, _feature(name)))
-    return arrays
-
-
-def _feature(name: str) -> int:
-    """Number of a feature from its column's name; −1 for another column."""
-    return int(name[1:]) if name[:1] == "x" and name[1:].isdecimal() else -1
-
-
-def _dense_column(X: Any, place: int) -> np.ndarray:
-    column = np.zeros(X.shape[0])
-    if 0 <= place < X.shape[1]:
+def _column(name: str, kind: str, X: Any, labels: np.ndarray, qid: np.ndarray | None) -> np.ndarray:
+    """Labels, queries, or the feature whose number is in the name; zero where rows lack it."""
+    if name == LABEL:
+        return labels.astype(np.int64) if kind == "integer" else labels
+    if name == QUERY:
+        return np.zeros(len(labels), np.int64) if qid is None else qid
+    column = np.zeros(len(labels))
+    place = int(name[1:]) if name[:1] == "x" and name[1:].isdecimal() else X.shape[1]
+    if place < X.shape[1]:
         part = slice(X.indptr[place], X.indptr[place + 1])
         column[X.indices[part]] = X.data[part]
     return column

@@ -57,6 +57,7 @@ class TableWriter:
         self.path = path
         self.shares = frozenset(shares)
         self.format = output_format(path, format)
+        self._delimiter = "\t" if self.format == "tsv" else ","
         self._zipped = str(path).lower().endswith(".gz")
         if self._zipped and self.format not in TEXT_FORMATS:
             raise TableError(f"A table of format {self.format} is not gzipped; found {path}.")
@@ -88,10 +89,6 @@ class TableWriter:
                 self._file.write(json_rows(batch, self.shares))
             else:
                 self._file.write(delimited_rows(batch, self._delimiter, self.shares))
-
-    @property
-    def _delimiter(self) -> str:
-        return "\t" if self.format == "tsv" else ","
 
     def _open(self, stack: ExitStack) -> BinaryIO:
         if str(self.path) == "-":

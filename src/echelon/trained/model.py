@@ -40,10 +40,6 @@ def current_versions() -> dict[str, str]:
     return {"python": python_version(), **found}
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 @dataclass
 class TrainedModel:
     """A fitted estimator with the schema of its inputs, its scale, its figures and its origin.
@@ -86,7 +82,7 @@ class TrainedModel:
     task: str = ORDINAL
     metrics: dict[str, float] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=current_versions)
-    created: str = field(default_factory=_now)
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     notes: tuple[str, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict)
     intervals: Any = None
@@ -248,10 +244,10 @@ def load_model(path: str | Path) -> TrainedModel:
         or comes from a newer version of the format. Nothing of it has run then.
     """
     path = Path(path)
-    content = read_model_file(path)
-    model = _from_card(path, content.card)
+    card, estimators = read_model_file(path)
+    model = _from_card(path, card)
     _warn_of_versions(path, model.versions)
-    found = load_estimators(path, content.estimators)
+    found = load_estimators(path, estimators)
     if not isinstance(found, list) or len(found) != 2 or not hasattr(found[0], "predict"):
         raise ModelFileError(f"{path} is refused, because what it holds cannot predict.")
     model.estimator, model.intervals = found
@@ -261,7 +257,7 @@ def load_model(path: str | Path) -> TrainedModel:
 def read_card(path: str | Path) -> TrainedModel:
     """Read what a model file says of its model, and leave the estimator alone (None)."""
     path = Path(path)
-    return _from_card(path, read_model_file(path).card)
+    return _from_card(path, read_model_file(path)[0])
 
 
 def _from_card(path: Path, card: dict[str, Any]) -> TrainedModel:

@@ -13,7 +13,6 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +35,6 @@ _LARGEST_CARD = 2**26
 
 class ModelFileError(ValueError):
     """A file that is refused as a model; its text is one whole sentence for the user."""
-
-
-@dataclass(frozen=True)
-class Content:
-    """What a model file holds, checked but for the estimators, which are still bytes."""
-
-    card: dict[str, Any]
-    estimators: bytes
 
 
 def write_model_file(path: Path, card: dict[str, Any], estimators: Any) -> None:
@@ -111,8 +102,8 @@ def _with_schema(
     return buffer.getvalue()
 
 
-def read_model_file(path: Path) -> Content:
-    """Read a model file and check all but the types in it."""
+def read_model_file(path: Path) -> tuple[dict[str, Any], bytes]:
+    """The card of a model file, checked, and its estimators, which are still bytes."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(path, archive)
@@ -128,7 +119,7 @@ def read_model_file(path: Path) -> Content:
     _check_sums(path, members)
     card = _read_json(path, CARD, members[CARD])
     _check_kind(path, card)
-    return Content(card, members[ESTIMATORS])
+    return card, members[ESTIMATORS]
 
 
 def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, bytes]:

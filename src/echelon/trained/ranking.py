@@ -76,7 +76,11 @@ def train_ranker(
     from ..model_selection.preparation import prepare
 
     if isinstance(model, str):
-        model = _named_ranker(find_ranker(model), random_state)
+        import echelon
+
+        model = getattr(echelon, find_ranker(model))()
+        if "random_state" in model.get_params(deep=False):
+            model.set_params(random_state=random_state)
     pipeline = Pipeline([("prepare", prepare(table.schema)), ("model", clone(model))])
     notes = list(table.notes)
     metrics, held_out = _figures(pipeline, table, folds, n_jobs, notes) if evaluate else ({}, None)
@@ -98,15 +102,6 @@ def train_ranker(
             "folds": held_out,
         },
     )
-
-
-def _named_ranker(name: str, seed: int) -> Any:
-    import echelon
-
-    ranker = getattr(echelon, name)()
-    if "random_state" in ranker.get_params(deep=False):
-        ranker.set_params(random_state=seed)
-    return ranker
 
 
 def _figures(
@@ -286,9 +281,8 @@ def ranked_rows(trained: TrainedModel, table: RankingTable, top: int | None = No
     else:
         columns[table.id_name or "id"] = [table.ids[i] for i in order]
     columns[SCORE] = scores[order]
-    if table.queries is None:
-        columns[POSITION] = np.arange(1, len(order) + 1)
-        return pd.DataFrame(columns)
-    group = pd.Series(columns[table.qid_name or "qid"])
-    columns[POSITION] = group.groupby(group, sort=False).cumcount().to_numpy() + 1
+    columns[POSITION] = np.arange(1, len(order) + 1)
+    if table.queries is not None:
+        group = pd.Series(columns[table.qid_name or "qid"])
+        columns[POSITION] = group.groupby(group, sort=False).cumcount().to_numpy() + 1
     return pd.DataFrame(columns)

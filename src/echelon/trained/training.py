@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils.parallel import Parallel, delayed
 
 from .._utils.types import CostLike, LabelsLike, MatrixLike
 from ..base.nested import fresh, knows_order
 from ..base.wrappers import final_estimator
 from ..meta.calibration import OrdinalCalibrator
 from ..meta.conformal import ConformalOrdinal
+from ..metrics import Summary
+from ..metrics.measures import Need, measure_responses
 from ..metrics.probability import row_ranked_probability_scores
 from ..model_selection.preparation import prepare
 from ..model_selection.roster import Candidate, find_candidate
@@ -24,10 +29,11 @@ from ..model_selection.splitters import stratified_folds
 from ..model_selection.tuning import tune
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, RankingTable, labelled_table
-from .figures import cross_validated, measure
 from .model import TrainedModel, plain
 from .ranking import train_ranker
 
+#: Measures that a trained model keeps, as far as it gives what they need.
+KEPT = ("mae", "zero_one", "qwk", "rps", "interval_coverage", "interval_width")
 _FOLDS = 5
 # Seconds after which no further fold is measured.
 _PATIENCE = 120.0
@@ -285,3 +291,57 @@ def _settings(model: Any, pipeline: Pipeline) -> dict[str, Any]:
     searched = model.settings if isinstance(model, Candidate) else {}
     found = pipeline.steps[-1][1].get_params()
     return {name: plain(found[name]) for name in searched}
+
+
+def measure(model: TrainedModel, X: Any, y: Any, cost: Any = None) -> dict[str, float]:
+    """Figures that a model has on rows with labels, by the keys of the table of measures."""
+    scale = {"classes": model.classes}
+    responses: dict[Need, Any] = {"labels": model.predict(X)}
+    if model.can("predict_proba"):
+        responses["probabilities"] = model.predict_proba(X)
+    if model.can("predict_interval"):
+        responses["intervals"] = model.predict_interval(X)
+    by_cost = {} if cost is None else measure_responses(["cost"], y, responses, cost=cost, **scale)
+    return by_cost | measure_responses(KEPT, y, responses, **scale)
+
+
+def cross_validated(
+    fit_and_measure: Callable[[Any, Any], dict[str, float]],
+    folds: Sequence[tuple[Any, Any]],
+    *,
+    patience: float,
+    n_jobs: int | None,
+) -> tuple[dict[str, float], int]:
+    """Means and standard errors over folds, and how many folds there was time for.
+
+    Parameters
+    ----------
+    fit_and_measure : callable
+        From training and test rows to figures.
+    folds : sequence of (training rows, test rows)
+    patience : float
+        No fold is begun after so many seconds; at least one is measured.
+    n_jobs : int or None
+        Folds at a time, as in joblib.
+
+    Returns
+    -------
+    figures : dict of str to float
+        Standard errors are called ``<name>_se``.
+    measured : int
+    """
+    together = min(effective_n_jobs(n_jobs), len(folds))
+    start = time.monotonic()
+    found: list[dict[str, float]] = []
+    for first in range(0, len(folds), together):
+        if found and time.monotonic() - start > patience:
+            break
+        found += Parallel(n_jobs=together)(
+            delayed(fit_and_measure)(train, test) for train, test in folds[first : first + together]
+        )
+    figures = {}
+    for name in found[0]:
+        summary = Summary.of([fold[name] for fold in found])
+        figures[name] = summary.mean
+        figures[f"{name}_se"] = summary.se
+    return figures, len(found)

@@ -100,7 +100,6 @@ _FOREIGN = {
 _FOREIGN_NAMES = frozenset(
     f"{module}.{kind}" for module, kinds in _FOREIGN.items() for kind in kinds
 )
-_PACKAGE = "echelon"
 
 
 class UnknownTypeError(LookupError):
@@ -122,7 +121,7 @@ def name_types(schema: Any) -> None:
 def find_types(schema: Any) -> None:
     """Put the present modules in place of stable names, throughout a schema of skops."""
     for node, name in _typed_nodes(schema):
-        if name.partition(".")[0] != _PACKAGE:
+        if not name.startswith("echelon."):
             continue
         if name not in OWN_TYPES:
             raise UnknownTypeError(name)

@@ -24,7 +24,8 @@ def appendix(facts: Facts, left_out: list[tuple[str, str]]) -> Section:
         parts.append(Pairs(settings, "Settings that differ from the defaults"))
     if facts.trained is not None and facts.trained.notes:
         parts.append(Sentences([(note, "") for note in facts.trained.notes]))
-    parts.append(Pairs(_versions(), "Versions"))
+    versions = [("python", platform.python_version()), *package_versions(_PACKAGES).items()]
+    parts.append(Pairs(versions, "Versions"))
     parts.append(Pairs(_methods(facts), "How figures were computed"))
     if left_out:
         parts.append(Pairs(left_out, "Left out"))
@@ -86,10 +87,6 @@ def _text(value: Any) -> str:
     text = " ".join(str(value).split())
     # Addresses of objects differ from run to run.
     return "an object" if " at 0x" in text else text if len(text) <= 160 else text[:159] + "…"
-
-
-def _versions() -> list[tuple[str, str]]:
-    return [("python", platform.python_version()), *package_versions(_PACKAGES).items()]
 
 
 def _methods(facts: Facts) -> list[tuple[str, str]]:

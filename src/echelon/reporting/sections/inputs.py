@@ -78,13 +78,14 @@ def importance(study: Study) -> Section | None:
 
 
 def effects(study: Study) -> Section | None:
-    """Partial dependence on the most important columns."""
+    """Partial dependence on those of the most important columns that have more than one value."""
     wanted = [int(j) for j in study.importance.order[:_MOST_EFFECTS]]
-    rows = study.settings.sample(np.arange(len(study.rows)), MOST_ROWS)
+    X = study.rows.inputs(study.settings.sample(np.arange(len(study.rows)), MOST_ROWS))
+    read = read_features(Inputs(X, study.rows.kinds))
     found = feature_effects(
         study.model,
-        study.rows.inputs(rows),
-        features=_varying(study, wanted, rows),
+        X,
+        features=[j for j in wanted if len(np.unique(read[j].numbers[read[j].present])) > 1],
         n_points=_POINTS,
         max_rows=_EFFECT_ROWS,
         random_state=study.settings.random_state,
@@ -95,29 +96,20 @@ def effects(study: Study) -> Section | None:
         return None
     figures = [_effect(place, effect) for place, effect in enumerate(found)]
     widest = max(found, key=lambda effect: np.ptp(effect.expected_rank))
+    unit = "ranks" if widest.unit == "ranks" else "units of the score"
     lead = (
         "How the mean prediction changes with one input while the others stay as they are; the "
-        f"largest change is {number(float(np.ptp(widest.expected_rank)), 2)} {_unit(widest)}, with "
+        f"largest change is {number(float(np.ptp(widest.expected_rank)), 2)} {unit}, with "
         f"{widest.feature}."
     )
     return Section("effects", "Feature effects", lead, [Figures(figures)])
-
-
-def _varying(study: Study, wanted: list[int], rows: Any) -> list[int]:
-    """Those of the columns that have more than one value among the rows."""
-    read = read_features(Inputs(study.rows.inputs(rows), study.rows.kinds))
-    return [j for j in wanted if len(np.unique(read[j].numbers[read[j].present])) > 1]
-
-
-def _unit(effect: Any) -> str:
-    return "ranks" if getattr(effect, "unit", "ranks") == "ranks" else "units of the score"
 
 
 def _effect(place: int, effect: Any) -> Any:
     words = [shown(value) for value in effect.values]
     display = EffectDisplay(replace(effect, values=words) if effect.kind == "category" else effect)
     ranks = map(figure_cell, effect.expected_rank.tolist())
-    title = "Expected rank" if _unit(effect) == "ranks" else "Mean score"
+    title = "Expected rank" if effect.unit == "ranks" else "Mean score"
     return draw(
         f"figure-effect-{place}",
         effect.feature,
@@ -185,23 +177,21 @@ def rows(study: Study) -> Section | None:
 
 
 def _surprise(study: Study) -> Any:
-    """How far off predictions are: cost, and among equals how improbable the truth was."""
-    cost = study.costs
-    p = study.held_out.probabilities
-    if p is None:
-        return cost, np.zeros(len(cost))
-    return cost, 1.0 - p[np.arange(len(cost)), study.rows.codes]
+    """How far off held-out rows are: cost, and among equals how improbable the truth was."""
+    rows, p = study.trial.rows, study.held_out.probabilities
+    surprise = np.zeros(len(rows)) if p is None else 1.0 - p[rows, study.rows.codes[rows]]
+    return study.costs[rows], surprise
 
 
 def _most_wrong(study: Study) -> list[int]:
-    cost, surprise = (part[study.trial.rows] for part in _surprise(study))
+    cost, surprise = _surprise(study)
     order = np.lexsort((-surprise, -cost))
     return [int(study.trial.rows[i]) for i in order[:_MOST_WRONG] if cost[i] > 0]
 
 
 def _most_typical(study: Study) -> list[int]:
     """For some classes, the row of the class that is predicted right with most certainty."""
-    cost, surprise = (part[study.trial.rows] for part in _surprise(study))
+    cost, surprise = _surprise(study)
     truth = study.rows.codes[study.trial.rows]
     found = []
     for k in range(len(study.rows.labels)):

@@ -163,6 +163,7 @@ def intervals(study: Study) -> Section | None:
     truth = study.rows.codes[trial.rows]
     inside, width = (low <= truth) & (truth <= high), high - low + 1
     wanted, K = getattr(model, "confidence", None), len(study.rows.labels)
+    nominal = f"nominal: {percent(wanted)}" if isinstance(wanted, float) else ""
     rows = [
         [label, own.sum(), percent_cell(_mean(inside[own]), 1), figure_cell(_mean(width[own]), 2)]
         for label, own in ((name, truth == k) for k, name in enumerate(study.rows.labels))
@@ -170,7 +171,7 @@ def intervals(study: Study) -> Section | None:
     about = "mean number of labels in the interval"
     columns = ["True class", "Rows", "Covered", Column("Width, labels", about=about)]
     tiles = [
-        Tile(percent(inside.mean(), 1), "", "Covered", _nominal(wanted)),
+        Tile(percent(inside.mean(), 1), "", "Covered", nominal),
         Tile(number(width.mean(), 2), "labels", "Mean width", f"of {K} on the scale"),
         Tile(percent(np.mean(width == 1), 1), "", "Intervals of one label", "of rows"),
     ]
@@ -180,7 +181,3 @@ def intervals(study: Study) -> Section | None:
     )
     part = table("Coverage and width by true class", columns, rows, style="compact")
     return Section("intervals", "Prediction intervals", lead, [Tiles(tiles), part])
-
-
-def _nominal(wanted: Any) -> str:
-    return "" if not isinstance(wanted, float) else f"nominal: {percent(wanted)}"

@@ -14,7 +14,9 @@ from .comparison import compared, verdict
 
 def summary(facts: Facts) -> Section:
     """The verdict in words and the few figures to remember."""
-    parts: list[Any] = [Text(text) for text in (_verdict(facts), _beside_median(facts)) if text]
+    compares = facts.board is not None and facts.board.rows
+    texts = (verdict(facts.board) if compares else "", _beside_median(facts))
+    parts: list[Any] = [Text(text) for text in texts if text]
     tiles = _tiles(facts)
     if tiles:
         parts.append(Tiles(tiles))
@@ -40,10 +42,6 @@ def _lead(facts: Facts) -> str:
     if not parts:
         parts.append(f"{facts.name}, a model of “{facts.target}”, as it was trained.")
     return " ".join(parts)
-
-
-def _verdict(facts: Facts) -> str:
-    return "" if facts.board is None or not facts.board.rows else verdict(facts.board)
 
 
 def _tiles(facts: Facts) -> list[Tile]:
