@@ -24,7 +24,7 @@ from ..metrics.report import OrdinalReport, ordinal_report
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale
-from .response import Response
+from .table import Response
 
 # Beyond so many rows in all draws together fewer draws are made; intervals are narrow by then.
 _MOST_DRAWN = 200_000_000

@@ -21,7 +21,7 @@ from ..model_selection.splitters import dealt_splits
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale, read_scale
-from .response import Response
+from .table import Response
 
 
 @dataclass(frozen=True, eq=False)
