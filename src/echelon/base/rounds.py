@@ -15,8 +15,7 @@ from .._utils.types import Codes, LabelArray, LabelsLike, Mask, MatrixLike, Vect
 from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.arrays import require_count, require_positive
 from ..pairs.misranking import misranked
-from ..pairs.pair_rows import paired_rows
-from ..pairs.pair_set import LevelPairs, PairSet
+from ..pairs.pair_set import LevelPairs, PairSet, paired_rows
 from ..pairs.queries import query_codes
 from .mixins import ProbabilityMixin
 from .validation import OrdinalData, RankingData

@@ -164,8 +164,6 @@ def _column(table: Table, j: int, feature: Feature, concordance: float) -> Colum
     )
 
 
-SEVERITIES = ("high", "medium", "low")
-
 _TINY_CLASS = 10
 _LARGE_SHARE = 0.8
 _LEAK = 0.99
@@ -216,7 +214,7 @@ def find_all(table: Labelled, concordances: list[float]) -> list[Finding]:
     ]
     for feature in table.features:
         found += _column_findings(feature, table.codes)
-    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+    return sorted(found, key=lambda finding: ("high", "medium", "low").index(finding.severity))
 
 
 def column_concordance(feature: Feature, codes: Codes) -> float:
@@ -240,9 +238,9 @@ def column_concordance(feature: Feature, codes: Codes) -> float:
     means = np.divide(
         rest_sums, rest_counts, out=np.full(sums.shape, codes.mean()), where=rest_counts > 0
     )
-    best = _concordance(means[fold, groups], codes)
+    best = count_pairs(means[fold, groups], codes).concordance
     if feature.kind in ("number", "date") and feature.present.all():
-        plain = _concordance(feature.numbers, codes)
+        plain = count_pairs(feature.numbers, codes).concordance
         best = max(best, plain, 1.0 - plain)
     return best
 
@@ -258,11 +256,6 @@ def _groups(feature: Feature) -> npt.NDArray[np.intp]:
         inverse = np.searchsorted(np.unique(edges), values)
     groups[present] = inverse + 1
     return groups
-
-
-def _concordance(scores: npt.NDArray[np.float64], codes: Codes) -> float:
-    counts = count_pairs(scores, codes, np.ones(len(codes)))
-    return (counts.concordant + 0.5 * counts.tied_in_a) / counts.differing_in_b
 
 
 def _class_sizes(table: Labelled) -> Iterator[Finding]:

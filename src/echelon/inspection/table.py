@@ -78,7 +78,9 @@ def read_feature(name: str, column: Any, stated: str | None = None) -> Feature:
         numbers = days.astype(np.int64) / 86_400e6
         return Feature(name, kind, np.where(np.isnat(days), np.nan, numbers), [])
     if kind == "number" and stated == "boolean":
-        return _truths(name, values)
+        seen = np.unique(values[~np.isnan(values)])
+        numbers = np.where(np.isnan(values), np.nan, np.searchsorted(seen, values))
+        return Feature(name, stated, numbers, [bool(value) for value in seen])
     if kind == "number":
         return Feature(name, "date" if stated == "date" else kind, values, [])
     # Some types list their levels in an order.
@@ -97,21 +99,15 @@ def _kind_and_values(column: Any) -> tuple[str, npt.NDArray[Any]]:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         return "date", np.asarray(series.to_numpy(), dtype="datetime64[us]")
     if series.dtype.is_numeric():
-        return "number", _as_floats(series)
+        if not series.is_null().any():
+            return "number", series.to_numpy().astype(np.float64)
+        values = series.cast(nw.Float64).to_list()
+        return "number", np.array([np.nan if is_missing(v) else v for v in values], np.float64)
     if series.dtype == nw.Boolean:
         return "boolean", np.array(series.to_list(), dtype=object)
     if series.dtype == nw.Object or series.dtype == nw.Unknown:
         return _kind_of_array(np.array(series.to_list(), dtype=object))
     return "category", np.array([*series.to_list(), None], dtype=object)[:-1]
-
-
-def _as_floats(series: Any) -> Vector:
-    import narwhals as nw
-
-    if series.is_null().any():
-        values = series.cast(nw.Float64).to_list()
-        return np.array([np.nan if is_missing(value) else value for value in values], np.float64)
-    return series.to_numpy().astype(np.float64)
 
 
 def _kind_of_array(values: npt.NDArray[Any]) -> tuple[str, npt.NDArray[Any]]:
@@ -126,12 +122,6 @@ def _kind_of_array(values: npt.NDArray[Any]) -> tuple[str, npt.NDArray[Any]]:
         numbers = [np.nan if is_missing(value) else float(value) for value in values.tolist()]
         return "number", np.array(numbers)
     return "category", values
-
-
-def _truths(name: str, values: Vector) -> Feature:
-    seen = np.unique(values[~np.isnan(values)])
-    numbers = np.where(np.isnan(values), np.nan, np.searchsorted(seen, values))
-    return Feature(name, "boolean", numbers, [bool(value) for value in seen])
 
 
 def _levelled(name: str, kind: str, values: npt.NDArray[Any], listed: list[Any] | None) -> Feature:
@@ -300,7 +290,6 @@ def _described(table: Table) -> str:
     return f"{table.library} with {', '.join(table.names[:6])}{' …' if table.n_columns > 6 else ''}"
 
 
-VALUES = ("auto", "rank", "score")
 # Rows in one call of a model, so that kernel machines stay within bounds.
 BATCH = 16_384
 
@@ -363,7 +352,7 @@ class Response(FittedModel):
 
     def unit(self, value: str = "auto") -> str:
         """What `values` are counted in: "ranks", or "score" for a latent score."""
-        require_choice("value", value, VALUES)
+        require_choice("value", value, ("auto", "rank", "score"))
         if value == "score" and not self.has_score:
             raise ValueError("value must be 'rank' or 'auto' for a model without a latent score.")
         by_score = value == "auto" and not self.has_probabilities and self.has_score

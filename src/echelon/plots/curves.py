@@ -119,7 +119,7 @@ class BoostingCurveDisplay(Display):
         wanted = "an ensemble with staged_predict, such as AdaBoostOR or RankBoost"
         model, rows = model_with(estimator, X, "staged_predict", wanted)
         ranks = not hasattr(model, "classes_")
-        weights = (_pair_weights if ranks else _label_weights)(model, y, sample_weight)
+        weights = _row_weights(model, y, sample_weight)
         errors = _misranked_shares if ranks else _mean_costs
         training, bound = errors(model, rows, y, qid, weights), None
         if getattr(model, "n_iter_no_change", None) is None:
@@ -171,8 +171,10 @@ class BoostingCurveDisplay(Display):
         self.ax_.set_ylim(0.0, top or 1.0)
 
 
-def _label_weights(model: Any, y: Any, sample_weight: Any) -> Vector:
-    """Weights of the rows, by which an ordinal ensemble counts costs."""
+def _row_weights(model: Any, y: Any, sample_weight: Any) -> Vector:
+    """Weights of the rows, by which an ordinal ensemble counts costs, or a ranking one pairs."""
+    if not hasattr(model, "classes_"):
+        return check_weights(sample_weight, len(read_relevance(y)))
     scale = OrdinalScale(model.classes_)
     codes = scale.encode(y)
     given = check_weights(sample_weight, len(codes))
@@ -195,10 +197,6 @@ def _cost_bound(model: Any, y: Any, weights: Vector) -> Vector | None:
         ends = cost[codes, 0] + cost[codes, -1]
         return np.asarray(model.bound_ * np.average(ends, weights=weights))
     return np.asarray(model.loss_) if getattr(model, "variant", None) == "all" else None
-
-
-def _pair_weights(model: Any, y: Any, sample_weight: Any) -> Vector:
-    return check_weights(sample_weight, len(read_relevance(y)))
 
 
 def _misranked_shares(model: Any, X: Any, y: Any, qid: Any, weights: Vector | None) -> Vector:

@@ -243,7 +243,7 @@ class MarginDistributionDisplay(Display):
             ax.axvline(0.0, color=style.FAINT, linewidth=0.9, linestyle=(0, (4, 2)))
         self.line_ = ax.plot(
             *self._curve(),
-            color=style.series_color(len(before)),
+            color=style.SERIES[len(before) % len(style.SERIES)],
             linewidth=1.6,
             drawstyle="steps-post",
             label=self.name or self.of,

@@ -176,11 +176,6 @@ def class_colors(n: int) -> list[str]:
     return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in mixed.round().astype(int).tolist()]
 
 
-def series_color(number: int) -> str:
-    """Colour of a line among several, from 0."""
-    return SERIES[number % len(SERIES)]
-
-
 def shortened(text: Any, most: int = 18) -> str:
     """A text of at most some letters, from its beginning and its end, which tell names apart.
 

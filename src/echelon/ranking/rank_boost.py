@@ -34,7 +34,7 @@ from ..base.validation import RankingData, one_column, validate_inputs
 from ..metrics.ranking import pairwise_accuracy
 from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.labels import read_relevance
-from ..pairs.pair_rows import laid_out_rows
+from ..pairs.pair_set import laid_out_rows
 from ..solvers.boosting.bins import check_max_bins
 from ..solvers.boosting.stumps import StepTable, sum_steps
 from ..solvers.ranking.rank_boost import LOSSES, STEPS, Learner, Round, boost, objective

@@ -16,8 +16,7 @@ from ..base.kernel_machine import KernelMachineMixin, make_kernel, take_inputs
 from ..base.validation import RankingData
 from ..kernels import Kernel, Precomputed
 from ..ordinal.arrays import require_count, require_positive
-from ..pairs.pair_rows import paired_rows, restrict_pairs
-from ..pairs.pair_set import PairSet
+from ..pairs.pair_set import PairSet, paired_rows, restrict_pairs
 from ..solvers.ranking.pair_dual import solve_pair_dual
 from ..solvers.ranking.pair_newton import (
     PairSolution,

@@ -18,10 +18,9 @@ from ..base.wrappers import final_estimator
 from ..meta.calibration import OrdinalCalibrator
 from ..meta.conformal import ConformalOrdinal
 from ..metrics.probability import row_ranked_probability_scores
-from ..model_selection.preparation import prepare
+from ..model_selection.preparation import prepare, tune
 from ..model_selection.roster import Candidate, find_candidate
 from ..model_selection.splitters import stratified_folds
-from ..model_selection.tuning import tune
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, RankingTable, labelled_table
 from .figures import cross_validated, measure

@@ -27,8 +27,6 @@ from ..significance import two_sided_p
 from .misranking import PairShares, QueryPairs, pair_metric, pair_rows, query_pairs, tie_error
 from .queries import QueryRows, by_query
 
-LEVEL_AVERAGES = ("pairs", "level_pairs", "thresholds")
-
 
 @pair_metric
 def auc_score(
@@ -125,7 +123,7 @@ def multipartite_auc(
     >>> multipartite_auc([0, 0, 0, 1, 2], [1, 2, 3, 0, 4], levels="pairs")
     0.5714285714285714
     """
-    require_choice("levels", levels, LEVEL_AVERAGES)
+    require_choice("levels", levels, ("pairs", "level_pairs", "thresholds"))
     tie_error(ties)
     view = pair_rows(y_true, y_score, qid, sample_weight, query_weight)
     parts = _bipartite_parts(view, levels)
@@ -240,9 +238,6 @@ def _bipartite_parts(view: QueryRows, levels: str) -> list[QueryPairs]:
     return [query_pairs(view, rows=np.concatenate(two)) for two in combinations(members, 2)]
 
 
-INTERVALS = ("logit", "normal", "hoeffding")
-
-
 @dataclass(frozen=True)
 class AUCInterval:
     """An AUC and an interval around it.
@@ -329,19 +324,17 @@ def auc_confidence_interval(
     (0.889, 0.261, 0.995)
     """
     require_fraction("level", level)
-    require_choice("method", method, INTERVALS)
+    require_choice("method", method, ("logit", "normal", "hoeffding"))
     above, below = _placements(y_true, y_score)
     auc, error = float(above.mean()), _standard_error(above, below)
     if not error > 0.0:
         method = "hoeffding"
+    reach = _quantile(level) * error
     if method == "hoeffding":
         reach = auc_deviation(len(above), len(below), 1.0 - level)
-        ends = auc - reach, auc + reach
-    elif method == "normal":
-        reach = _quantile(level) * error
-        ends = auc - reach, auc + reach
-    else:
-        centre, reach = math.log(auc / (1.0 - auc)), _quantile(level) * error / (auc * (1.0 - auc))
+    ends = auc - reach, auc + reach
+    if method == "logit":
+        centre, reach = math.log(auc / (1.0 - auc)), reach / (auc * (1.0 - auc))
         ends = float(expit(centre - reach)), float(expit(centre + reach))
     return AUCInterval(auc, max(ends[0], 0.0), min(ends[1], 1.0), error, level, method)
 
