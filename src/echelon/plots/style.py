@@ -338,11 +338,6 @@ def bar_height(n: int, row: float = 0.24, head: float = 0.75) -> float:
     return head + row * n
 
 
-def named_lines(ax: Axes) -> list[Any]:
-    """Lines on the axes that have a name for the legend."""
-    return [line for line in ax.lines if not str(line.get_label()).startswith("_")]
-
-
 def legend(ax: Axes, *handles_and_labels: Any, **options: Any) -> None:
     """A legend without a frame, whose names are plain text and never formulas."""
     made = ax.legend(*handles_and_labels, frameon=False, fontsize=SMALL, labelcolor=INK, **options)
