@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 
 from echelon.metrics import nemenyi_test
 from echelon.plots import CriticalDifferenceDisplay
-from echelon.plots.comparison import _BAR
+from echelon.plots.style import ACCENT
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def labels(display):
 
 
 def bars(display):
-    return [line for line in display.ax_.lines if line.get_color() == _BAR]
+    return [line for line in display.ax_.lines if line.get_color() == ACCENT]
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 7, 12, 15])

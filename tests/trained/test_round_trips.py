@@ -15,8 +15,8 @@ from support.estimators import instances
 
 import echelon
 from echelon.model_selection.coarse_to_fine import CoarseToFineSearchCV
+from echelon.model_selection.preparation import candidate_pipeline
 from echelon.model_selection.roster import candidates, find_candidate
-from echelon.model_selection.tuning import candidate_pipeline
 from echelon.trained.model_file import dump_estimators, load_estimators
 from echelon.trained.trust import _FOREIGN_NAMES, OWN_TYPES, _typed_nodes
 

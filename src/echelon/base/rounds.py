@@ -16,8 +16,7 @@ from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.arrays import require_count, require_positive
 from ..ordinal.data import OrdinalData
 from ..pairs.misranking import misranked
-from ..pairs.pair_rows import paired_rows
-from ..pairs.pair_set import LevelPairs, PairSet
+from ..pairs.pair_set import LevelPairs, PairSet, paired_rows
 from ..pairs.queries import query_codes
 from .mixins import ProbabilityMixin
 from .validation import RankingData

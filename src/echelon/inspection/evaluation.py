@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from .._utils.frames import aligned
 from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
-from ..metrics._labels import LabelPairs, class_sums
+from ..metrics._labels import LabelPairs, class_sums, require_fraction
 from ..metrics.agreement import kappa_of
+from ..metrics.error import OrdinalReport, ordinal_report
 from ..metrics.measures import MEASURES, known_measures
 from ..metrics.probability import (
     row_coverage,
@@ -20,11 +21,10 @@ from ..metrics.probability import (
     row_ranked_probability_scores,
     row_widths,
 )
-from ..metrics.report import OrdinalReport, ordinal_report
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale
-from .response import Response
+from .table import Response
 
 # Beyond so many rows in all draws together fewer draws are made; intervals are narrow by then.
 _MOST_DRAWN = 200_000_000
@@ -221,8 +221,7 @@ def evaluate_predictions(
     high                ·    ·     1
     """
     require_count("n_draws", n_draws)
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence must lie between 0 and 1; found {confidence!r}.")
+    require_fraction("confidence", confidence)
     if not len(truth):
         raise ValueError("truth must have at least one row; found none.")
     labels = np.asarray(classes)

@@ -21,7 +21,7 @@ from ..model_selection.splitters import dealt_splits
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale, read_scale
-from .response import Response
+from .table import Response
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,16 +137,15 @@ def rows_of(X: Any, rows: Index) -> Any:
     return _safe_indexing(X, rows)
 
 
+def _fitted(model: Any, X: Any, y: Any, classes: Any, train: Index) -> Response:
+    return Response(clone(model).fit(rows_of(X, train), rows_of(y, train)), classes)
+
+
 def _predict_fold(
     model: Any, X: Any, y: Any, classes: Any, train: Index, test: Index
 ) -> tuple[Codes, Matrix | None]:
-    fitted = clone(model).fit(rows_of(X, train), rows_of(y, train))
-    response = Response(fitted, classes)
-    rows = rows_of(X, test)
+    response, rows = _fitted(model, X, y, classes, train), rows_of(X, test)
     return response.codes(rows), response.probabilities(rows)
-
-
-_SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +230,8 @@ def learning_curve(
     scale, codes = scale_for(model, y, classes)
     fresh, X = unfitted(model, scale), known_inputs(model, X)
     matrix = cost_matrix(cost, scale.n_classes)
-    counts = _sizes(_SHARES if sizes is None else sizes, len(codes) - -(-len(codes) // cv))
+    shares = (0.1, 0.2, 0.4, 0.7, 1.0) if sizes is None else sizes
+    counts = _sizes(shares, len(codes) - -(-len(codes) // cv))
     jobs = []
     for number, (rest, held) in enumerate(dealt_splits(codes, cv, 1, random_state)):
         order = rest[_spread(codes[rest], np.random.default_rng((random_state, number)))]
@@ -262,11 +262,7 @@ def _spread(codes: Codes, rng: np.random.Generator) -> Index:
         # Half a step in, so that the frequent classes come first and the rare ones soon.
         place[own] = (np.arange(len(own)) + 0.5) / len(own)
     order = np.argsort(place, kind="stable")
-    return _both_classes_first(order, codes)
-
-
-def _both_classes_first(order: Index, codes: Codes) -> Index:
-    """Put a second class among the first two rows: no model can be fitted to one class."""
+    # A second class is put among the first two rows: no model can be fitted to one class.
     other = int(np.argmax(codes[order] != codes[order[0]]))
     return np.concatenate([order[[0, other]], np.delete(order, [0, other])]) if other else order
 
@@ -281,8 +277,7 @@ def _costs(
     train: Index,
     held: Index,
 ) -> tuple[float, float]:
-    fitted = clone(model).fit(rows_of(X, train), rows_of(y, train))
-    response = Response(fitted, classes)
+    response = _fitted(model, X, y, classes, train)
     inside, outside = (
         float(matrix[codes[rows], response.codes(rows_of(X, rows))].mean())
         for rows in (train, held)

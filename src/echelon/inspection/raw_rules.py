@@ -20,8 +20,7 @@ from ..rules.rule import Rule, RuleCondition
 from ..rules.text import by_importance
 from ..rules.words import ShownCut, category, plain_number, shown_cut
 from ..solvers.rules.bodies import Interval
-from .response import Response, stated_kinds
-from .table import Feature, Table, read_features
+from .table import Feature, Response, Table, read_features, stated_kinds
 
 # Values of a number that are tried, and how near a line they must lie.
 _TRIED = 20

@@ -1,4 +1,4 @@
-"""Why single rows get their predictions."""
+"""Why single rows get their predictions, in figures and in words."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from ..ordinal.columns import is_missing
 from ..rules.rule import Rule
 from ..rules.words import signed
 from .raw_rules import raw_rules
-from .response import Response
-from .table import Table, draw_rows, stacked
-from .words import row_sentence
+from .table import Response, Table, draw_rows, shown_value, stacked
 
 # So many columns have few enough subsets to go through them all.
 MOST_ENUMERATED = 8
@@ -84,7 +82,9 @@ class RowExplanation:
         n : int, default=3
             Most columns to name for each direction.
         """
-        return row_sentence(self, n)
+        ways = {"raises": 1.0, "lowers": -1.0}
+        told = [_pushes(self, word, sign, n) for word, sign in ways.items()]
+        return " ".join([_verdict(self), _position(self), *filter(None, told)])
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain lists, numbers and texts."""
@@ -291,3 +291,49 @@ def _rule_sentence(rule: Rule, added: float) -> str:
     text = f"{rule.text()}: {signed(added)}"
     whose = "" if rule.threshold is None else f" for being above {rule.labels[rule.threshold]}"
     return f"{text} to the score{whose}"
+
+
+# A contribution below this share of the largest one is not worth a word.
+_SLIGHT = 0.05
+
+
+def _verdict(explanation: RowExplanation) -> str:
+    label, p = str(explanation.prediction), explanation.probabilities
+    if p is None:
+        return f"Predicted {label}."
+    labels = [str(name) for name in explanation.classes.tolist()]
+    code = labels.index(label)
+    near = p[max(code - 1, 0) : code + 2].sum()
+    sure = f"with probability {p[code]:.2f}"
+    return f"Predicted {label} {sure}" + (f" ({near:.2f} within one)." if len(p) > 2 else ".")
+
+
+def _position(explanation: RowExplanation) -> str:
+    difference = explanation.total - explanation.base
+    place, unit = ("It stands", " ranks") if explanation.unit == "ranks" else ("Its score is", "")
+    if abs(difference) < 0.005:
+        return f"{place} at the mean of the rows compared with."
+    side = "above" if difference > 0 else "below"
+    return f"{place} {abs(difference):.2f}{unit} {side} the mean of the rows compared with."
+
+
+def _pushes(explanation: RowExplanation, word: str, sign: float, n: int) -> str:
+    largest = max((abs(term.contribution) for term in explanation.terms), default=0.0)
+    least = _SLIGHT * largest
+    pushing = [term for term in explanation.terms if sign * term.contribution > least]
+    what, unit = ("it", " ranks") if explanation.unit == "ranks" else ("the score", "")
+    told = [
+        f"{term.feature} {shown_value(term.value)} {word} {what} by "
+        f"{_amount(abs(term.contribution))}{unit}"
+        for term in pushing[:n]
+    ]
+    return f"{_listed(told)}." if told else ""
+
+
+def _amount(size: float) -> str:
+    return f"{size:.2f}" if size >= 0.01 else f"{size:.1g}"
+
+
+def _listed(texts: list[str]) -> str:
+    *others, last = texts
+    return f"{', '.join(others)} and {last}" if others else last

@@ -1,4 +1,4 @@
-"""A table and its columns, as inspection sees them.
+"""A table and its columns, as inspection sees them, and a fitted model that reads them.
 
 Shuffling a column, setting it to a value that occurs, and mixing two rows are all gathers. So the
 types of columns, categories and dates among them, stay what they are for the model.
@@ -18,9 +18,14 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from .._utils.frames import names_or_numbers
-from .._utils.types import Codes, Index, Vector
+from .._utils.messages import require_choice
+from .._utils.types import Codes, Index, LabelsLike, Vector
+from ..base.reading import FittedModel, label_order, latent_scores
+from ..base.wrappers import inner_estimator, known_classes, known_inputs, opened
 from ..ordinal.arrays import require_count
 from ..ordinal.columns import is_missing
+from ..ordinal.labels import OrdinalScale
+from ..ordinal.reduction import expected_rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +78,9 @@ def read_feature(name: str, column: Any, stated: str | None = None) -> Feature:
         numbers = days.astype(np.int64) / 86_400e6
         return Feature(name, kind, np.where(np.isnat(days), np.nan, numbers), [])
     if kind == "number" and stated == "boolean":
-        return _truths(name, values)
+        seen = np.unique(values[~np.isnan(values)])
+        numbers = np.where(np.isnan(values), np.nan, np.searchsorted(seen, values))
+        return Feature(name, stated, numbers, [bool(value) for value in seen])
     if kind == "number":
         return Feature(name, "date" if stated == "date" else kind, values, [])
     # Some types list their levels in an order.
@@ -92,21 +99,15 @@ def _kind_and_values(column: Any) -> tuple[str, npt.NDArray[Any]]:
             series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         return "date", np.asarray(series.to_numpy(), dtype="datetime64[us]")
     if series.dtype.is_numeric():
-        return "number", _as_floats(series)
+        if not series.is_null().any():
+            return "number", series.to_numpy().astype(np.float64)
+        values = series.cast(nw.Float64).to_list()
+        return "number", np.array([np.nan if is_missing(v) else v for v in values], np.float64)
     if series.dtype == nw.Boolean:
         return "boolean", np.array(series.to_list(), dtype=object)
     if series.dtype == nw.Object or series.dtype == nw.Unknown:
         return _kind_of_array(np.array(series.to_list(), dtype=object))
     return "category", np.array([*series.to_list(), None], dtype=object)[:-1]
-
-
-def _as_floats(series: Any) -> Vector:
-    import narwhals as nw
-
-    if series.is_null().any():
-        values = series.cast(nw.Float64).to_list()
-        return np.array([np.nan if is_missing(value) else value for value in values], np.float64)
-    return series.to_numpy().astype(np.float64)
 
 
 def _kind_of_array(values: npt.NDArray[Any]) -> tuple[str, npt.NDArray[Any]]:
@@ -121,12 +122,6 @@ def _kind_of_array(values: npt.NDArray[Any]) -> tuple[str, npt.NDArray[Any]]:
         numbers = [np.nan if is_missing(value) else float(value) for value in values.tolist()]
         return "number", np.array(numbers)
     return "category", values
-
-
-def _truths(name: str, values: Vector) -> Feature:
-    seen = np.unique(values[~np.isnan(values)])
-    numbers = np.where(np.isnan(values), np.nan, np.searchsorted(seen, values))
-    return Feature(name, "boolean", numbers, [bool(value) for value in seen])
 
 
 def _levelled(name: str, kind: str, values: npt.NDArray[Any], listed: list[Any] | None) -> Feature:
@@ -293,3 +288,111 @@ def draw_rows(n: int, most: int | None, random_state: Any, name: str = "X") -> I
 
 def _described(table: Table) -> str:
     return f"{table.library} with {', '.join(table.names[:6])}{' …' if table.n_columns > 6 else ''}"
+
+
+# Rows in one call of a model, so that kernel machines stay within bounds.
+BATCH = 16_384
+
+
+class Response(FittedModel):
+    """A fitted model, read through its predictions.
+
+    Parameters
+    ----------
+    model : fitted estimator, pipeline, or trained model
+        Anything with ``predict`` and ``classes_``, or a trained model with ``classes``.
+    classes : sequence, optional
+        The labels from lowest to highest, for a model that does not know their order.
+    y : label column, optional
+        Whose type may state the order.
+    kinds : mapping from str to str, optional
+        What columns of numbers are, see `Table`; by default as the schema of a trained model has
+        it.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        classes: LabelsLike | None = None,
+        y: Any = None,
+        kinds: Mapping[str, str] | None = None,
+    ) -> None:
+        inner = inner_estimator(model)
+        if getattr(inner, "classes_", None) is None:
+            raise ValueError(
+                "model must be fitted and have classes_; found "
+                f"{type(inner).__name__} without them."
+            )
+        known = known_classes(model)
+        order = label_order(known, classes, y)
+        super().__init__(inner, OrdinalScale(np.asarray(order)))
+        self.scale.encode(known, name="The model's classes")
+        self._outer = model
+        self._kinds = stated_kinds(getattr(model, "schema", None)) if kinds is None else kinds
+
+    def table(self, X: Any) -> Table:
+        """Inputs with the columns that the model knows; a trained model leaves others out."""
+        return Table(known_inputs(self._outer, X), self._kinds)
+
+    def labelled(self, X: Any, y: LabelsLike) -> tuple[Table, Codes]:
+        """Inputs as above, and the codes of as many labels."""
+        table, truth = self.table(X), self.scale.encode(y)
+        table.require_labels(truth)
+        return table, truth
+
+    @property
+    def classes(self) -> npt.NDArray[Any]:
+        """Labels from lowest to highest."""
+        return self.scale.classes
+
+    @property
+    def has_score(self) -> bool:
+        """Whether the model has one latent score per row."""
+        return opened(self.model, None, "predict_latent") is not None
+
+    def unit(self, value: str = "auto") -> str:
+        """What `values` are counted in: "ranks", or "score" for a latent score."""
+        require_choice("value", value, ("auto", "rank", "score"))
+        if value == "score" and not self.has_score:
+            raise ValueError("value must be 'rank' or 'auto' for a model without a latent score.")
+        by_score = value == "auto" and not self.has_probabilities and self.has_score
+        return "score" if value == "score" or by_score else "ranks"
+
+    def values(self, X: Any, value: str = "auto") -> Vector:
+        """One number per row that grows with the label.
+
+        The expected rank Σ_k k·p_k, counted from 0, where there are probabilities; else the latent
+        score; else the rank of the predicted label.
+        """
+        if self.unit(value) == "score":
+            return np.asarray(latent_scores(self.model, X))
+        p = self.probabilities(X)
+        return self.codes(X).astype(np.float64) if p is None else expected_rank(p)
+
+    def batched(
+        self, table: Table, rows: Index, other: dict[int, Index], ask: Callable[[Any], Any]
+    ) -> npt.NDArray[Any]:
+        """What the model, asked for some rows at a time, says of a gathered table."""
+        parts = []
+        for start in range(0, len(rows), BATCH):
+            part = slice(start, start + BATCH)
+            X = table.gather(rows[part], {j: source[part] for j, source in other.items()})
+            parts.append(ask(X))
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def stated_kinds(schema: Any) -> dict[str, str]:
+    """Kind of each column by name, as a schema has it; nothing without one."""
+    return {} if schema is None else {column.name: column.kind for column in schema.columns}
+
+
+def shown_value(value: Any) -> str:
+    """A cell as a reader would write it."""
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    if isinstance(value, float | np.floating):
+        return f"{value:.0f}" if 1e4 <= abs(float(value)) < 1e9 else f"{value:.4g}"
+    text = str(value)
+    return text[:10] if text.endswith("00:00:00") else text

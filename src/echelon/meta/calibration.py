@@ -151,7 +151,8 @@ class OrdinalCalibrator(AroundModel, ProbabilityMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         require_choice("method", self.method, ("cumulative_link", "isotonic"))
         require_choice("decision", self.decision, ("cost", "inner"))
-        self._on_codes = not (is_frozen(self.estimator) or _says_prefit(self.cv))
+        is_prefit = isinstance(self.cv, str) and self.cv == "prefit"
+        self._on_codes = not (is_frozen(self.estimator) or is_prefit)
 
     def _learn(self, data: OrdinalData) -> None:
         estimator = self._given
@@ -252,10 +253,6 @@ class OrdinalCalibrator(AroundModel, ProbabilityMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return inherit_input_tags(super().__sklearn_tags__(), self.estimator, self._default)
-
-
-def _says_prefit(cv: Any) -> bool:
-    return isinstance(cv, str) and cv == "prefit"
 
 
 def _fold_scores(

@@ -180,7 +180,13 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         require_choice("method", self.method, ("split", "cross", "prefit"))
         _miscoverage(self.confidence)
-        _require_labels(self._given)
+        if not is_classifier(self._given):
+            raise ValueError(
+                f"ConformalOrdinal needs an estimator that predicts labels; "
+                f"{type(final_estimator(self._given)).__name__} predicts numbers: put a regressor "
+                "into RoundedRegressor, a ranker into ThresholdedRanker, or either into "
+                "OrdinalCalibrator."
+            )
         self._on_codes = not (is_frozen(self.estimator) or self.method == "prefit")
 
     def _learn(self, data: OrdinalData) -> None:
@@ -343,15 +349,6 @@ def _miscoverage(confidence: Any) -> float:
     if not isinstance(confidence, Real) or not 0.0 < float(confidence) < 1.0:
         raise ValueError(f"confidence must be a number between 0 and 1; found {confidence!r}.")
     return miscoverage(float(confidence))
-
-
-def _require_labels(estimator: Any) -> None:
-    if not is_classifier(estimator):
-        raise ValueError(
-            f"ConformalOrdinal needs an estimator that predicts labels; "
-            f"{type(final_estimator(estimator)).__name__} predicts numbers: put a regressor into "
-            "RoundedRegressor, a ranker into ThresholdedRanker, or either into OrdinalCalibrator."
-        )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import _safe_indexing
@@ -99,17 +98,11 @@ class OrdinalReduction(CostSensitiveMixin, ProbabilityMixin, BaseEstimator):
         self._reads_numbers = self.mode == "joint"
 
     def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
-        sides, weights = self._binary_examples(data, sample_cost)
+        sides, weights = reduce_to_binary(data.codes, data.costs(self.cost, sample_cost))
+        weights = weights * data.sample_weight[:, None]
         fit = self._fit_joint if self.mode == "joint" else self._fit_separate
         self.estimators_, self._constant = fit(data.X, sides > 0, weights)
         self._link_weights = data.link_weights(self.cost, sample_cost)
-
-    def _binary_examples(
-        self, data: OrdinalData, sample_cost: npt.ArrayLike | None
-    ) -> tuple[npt.NDArray[np.int8], Matrix]:
-        costs = data.costs(self.cost, sample_cost)
-        sides, weights = reduce_to_binary(data.codes, costs)
-        return sides, weights * data.sample_weight[:, None]
 
     def _fit_separate(self, X: Any, above: Mask, weights: Matrix) -> tuple[list[Any], Codes]:
         constant = np.array([_only_side(a, w) for a, w in zip(above.T, weights.T, strict=True)])

@@ -11,8 +11,6 @@ from ..ordinal.costs import check_cost_matrix
 from ..pairs.misranking import count_pairs
 from ._labels import LabelPairs, class_sums, label_metric, read_labels, read_scores
 
-KAPPA_WEIGHTS = ("quadratic", "linear", "unweighted")
-
 
 def weighted_kappa(
     y_true: LabelsLike,
@@ -128,7 +126,7 @@ def _disagreement(pairs: LabelPairs, weights: str | npt.ArrayLike) -> tuple[floa
         below_p, below_q = np.cumsum(p)[:-1], np.cumsum(q)[:-1]
         above_p, above_q = np.cumsum(p[::-1])[-2::-1], np.cumsum(q[::-1])[-2::-1]
         return pairs.mean(pairs.distance), float(below_p @ above_q + below_q @ above_p)
-    require_choice("weights", weights, KAPPA_WEIGHTS, "a matrix")
+    require_choice("weights", weights, ("quadratic", "linear", "unweighted"), "a matrix")
     return pairs.mean(pairs.distance > 0), float(p @ _others(q))
 
 
@@ -247,11 +245,7 @@ def concordance_index(
     """
     codes, values, weights = read_scores(y_true, scores, classes, sample_weight)
     # Labels have few distinct values, so the counting tree over them is small.
-    counts = count_pairs(values, codes, weights)
-    comparable = counts.differing_in_b
-    if comparable == 0:
-        return float("nan")
-    return (counts.concordant + 0.5 * counts.tied_in_a) / comparable
+    return count_pairs(values, codes, weights).concordance
 
 
 def _centred_midranks(codes: npt.NDArray[np.intp], weights: Vector) -> Vector:

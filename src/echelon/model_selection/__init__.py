@@ -3,11 +3,10 @@
 from .coarse_to_fine import CoarseToFineSearchCV
 from .contest import ContestProgress, compare_models, run_contest
 from .leaderboard import Leaderboard, LeaderboardRow
-from .preparation import mixed_columns, prepare
+from .preparation import candidate_pipeline, mixed_columns, prepare, tune
 from .ranker_validation import RankerValidation, cross_validate_ranker
 from .roster import Candidate, candidates, default_models, find_candidate
 from .splitters import PairKFold, QueryKFold, QueryShuffleSplit
-from .tuning import candidate_pipeline, tune
 
 __all__ = [
     "Candidate",

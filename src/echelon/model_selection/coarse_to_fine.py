@@ -239,9 +239,8 @@ class CoarseToFineSearchCV(BaseSearchCV):
         results = evaluate_candidates(points, cv=self._folds, more_results=stage)
 
         best, grid = coarse[self._best_coarse(results)]
-        names = [
-            n for n in (_refined_names(grid) if self.refine is None else self.refine) if n in best
-        ]
+        refined = [n for n, values in grid.items() if _can_be_refined(values)]
+        names = [n for n in (refined if self.refine is None else self.refine) if n in best]
         seen = {_key(point) for point in points}
         fine = [p for p in self._fine_grid(best, names) if _key(p) not in seen]
         if fine:
@@ -284,12 +283,8 @@ def _is_positive(value: Any) -> bool:
     return is_number and 0 < float(value) < math.inf
 
 
-def _refined_names(grid: Mapping[str, Any]) -> list[str]:
-    return [
-        name
-        for name, values in grid.items()
-        if all(_is_positive(value) for value in values) and len(set(values)) > 1
-    ]
+def _can_be_refined(values: Any) -> bool:
+    return all(_is_positive(value) for value in values) and len(set(values)) > 1
 
 
 def _around(name: str, centre: Any, exponents: npt.NDArray[np.float64]) -> list[Any]:

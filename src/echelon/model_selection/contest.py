@@ -21,11 +21,11 @@ from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
 from .experiment import Entry, Experiment, Outcome, OutcomeStore
 from .leaderboard import SHOWN, Leaderboard, LeaderboardRow
+from .preparation import candidate_pipeline, for_pipeline
 from .roster import Candidate
 from .roster import candidates as all_candidates
 from .schedule import Schedule
 from .splitters import repeated_splits
-from .tuning import candidate_pipeline, for_pipeline
 from .workers import count_jobs, run_tasks
 
 

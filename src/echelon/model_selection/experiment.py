@@ -31,8 +31,8 @@ from ..metrics import cost_scorer, get_scorer
 from ..metrics.measures import MEASURES
 from ..ordinal.labels import read_scale
 from .leaderboard import SHOWN
+from .preparation import SEARCH_FOLDS, best_settings
 from .schedule import FoldTask
-from .tuning import SEARCH_FOLDS, best_settings
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,8 @@ def run_fold(
         except TooSlowError:
             reason = f"One fold took more than {task.limit:.0f} s, its share of the budget."
         except Exception as error:
-            reason = _sentence(error)
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            reason = lines[0] if lines else f"It failed with {type(error).__name__}."
     return Outcome(task.model, task.fold, error=reason)
 
 
@@ -194,11 +195,6 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _sentence(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else f"It failed with {type(error).__name__}."
 
 
 _PACKAGES = ("echelon", "scikit-learn", "numpy", "scipy", "lightgbm")

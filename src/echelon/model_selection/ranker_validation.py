@@ -33,8 +33,7 @@ from .._utils.types import (
 from ..metrics.ranking.misranking import stated_misranking_loss
 from ..metrics.ranking.queries import read_label_column
 from ..metrics.ranking.summary import QueryScores
-from ..metrics.responses import ranking_scores
-from ..metrics.scorers import RankingScorer, as_ranking_scorer
+from ..metrics.scorers import RankingScorer, as_ranking_scorer, ranking_scores
 from ..metrics.significance import Summary
 from ..ordinal.arrays import check_weights, require_count
 from ..pairs import PairSet

@@ -29,8 +29,6 @@ from .._utils.types import Codes, Matrix, Vector
 from .misranking import scatter
 from .pair_set import LevelPairs, exclusive_sums
 
-COUNTS = ("once", "per_threshold")
-
 
 class LevelSums:
     """Sums of exponentials over the rows of each level, as logarithms.
@@ -150,7 +148,7 @@ class ExponentialPairLoss:
         *,
         count: str = "once",
     ) -> None:
-        require_choice("count", count, COUNTS)
+        require_choice("count", count, ("once", "per_threshold"))
         self._sums = LevelSums(codes, n_levels)
         weights = np.ones(len(codes)) if weights is None else weights
         if np.count_nonzero(self._sums.totals(weights)) < 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from .._native._pair_counts import count_sorted_pairs
 from .._native._pair_windows import group_by_query
 from .._utils.types import Codes, Vector
-from .pair_set import LevelPairs, ListedPairs, PairSet
+from .pair_set import LevelPairs, PairSet
 
 Levels = npt.NDArray[np.int32]
 
@@ -161,7 +162,9 @@ def misranked(pairs: PairSet, scores: npt.ArrayLike) -> PairTotals:
     if pairs.implied is not None:
         totals += pairs.implied.scales @ misranked_by_query(pairs.implied, f)
     if pairs.listed is not None:
-        totals += _listed_totals(pairs.listed, f)
+        won, lost = f[pairs.listed.winners], f[pairs.listed.losers]
+        kind = np.where(won > lost, 0, np.where(won == lost, 1, 2))
+        totals += np.bincount(kind, pairs.listed.weights, 3)
     return PairTotals(*totals.tolist())
 
 
@@ -190,12 +193,6 @@ def _counts(bounds: Codes, n_levels: Levels, a: Vector, b: Levels, weights: Vect
     counts = np.empty((len(n_levels), 5))
     count_sorted_pairs(bounds, n_levels, a, b, weights, np.empty(2 * leaves), counts)
     return counts
-
-
-def _listed_totals(pairs: ListedPairs, scores: Vector) -> Vector:
-    won, lost = scores[pairs.winners], scores[pairs.losers]
-    kind = np.where(won > lost, 0, np.where(won == lost, 1, 2))
-    return np.asarray(np.bincount(kind, pairs.weights, 3), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -237,6 +234,12 @@ class PairCounts:
     def total(self) -> float:
         """Weight of all pairs."""
         return self.differing_in_a + self.tied_in_a + self.tied_in_both
+
+    @property
+    def concordance(self) -> float:
+        """Share of the pairs that differ in b that a orders alike, ties in a half; else NaN."""
+        comparable = self.differing_in_b
+        return (self.concordant + 0.5 * self.tied_in_a) / comparable if comparable else math.nan
 
 
 def count_pairs(a: npt.ArrayLike, b: npt.ArrayLike, weights: Vector | None = None) -> PairCounts:

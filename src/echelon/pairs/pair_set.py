@@ -11,15 +11,14 @@ query, so an integer row weight equals repeated rows. The weight of a stated pai
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .._utils.types import Codes, FrameLike, KeysLike, Vector, VectorLike
-from .judgements import judged_pairs
-from .queries import by_id, checked_weights, query_codes
+from .queries import by_id, checked_weights, judged_pairs, query_codes
 
 # A query with more levels than this is summed on its own.
 _MANY_LEVELS = 64
@@ -275,13 +274,8 @@ class PairSet:
         if self.implied is not None and other.implied is not None:
             raise ValueError("Only one of two pair sets may come from labels.")
         listed = [part for part in (self.listed, other.listed) if part is not None]
-        joined = None
-        if listed:
-            joined = ListedPairs(
-                np.concatenate([part.winners for part in listed]),
-                np.concatenate([part.losers for part in listed]),
-                np.concatenate([part.weights for part in listed]),
-            )
+        columns = zip(*((p.winners, p.losers, p.weights) for p in listed), strict=True)
+        joined = ListedPairs(*map(np.concatenate, columns)) if listed else None
         implied = self.implied if self.implied is not None else other.implied
         return PairSet(self.n_items, implied, joined)
 
@@ -407,3 +401,57 @@ def _implied_blocks(part: LevelPairs, size: int) -> Iterator[tuple[Codes, Codes,
                 i, j = np.repeat(upper, len(lower)), np.tile(lower, len(upper))
                 w = part.scales[q] * part.weights[i] * part.weights[j]
                 yield part.rows[i], part.rows[j], w
+
+
+def weigh_queries_alike(pairs: PairSet) -> PairSet:
+    """Pairs from labels with weights that sum to one in every query; stated ones as they are."""
+    part = pairs.implied
+    if part is None:
+        raise ValueError(
+            "query_weighting='queries' needs labels y; found pairs alone, which have no queries."
+        )
+    mass = np.add.reduceat(part.weights, part.starts[:-1])
+    by_query = np.add.reduceat(mass * part.below(mass), part.queries[:-1])
+    return PairSet(pairs.n_items, replace(part, scales=1.0 / by_query), pairs.listed)
+
+
+def paired_rows(pairs: PairSet) -> Codes:
+    """Rows that are in a pair, ascending."""
+    return np.sort(laid_out_rows(pairs)[0])
+
+
+def restrict_pairs(pairs: PairSet, rows: Codes) -> PairSet:
+    """The same pairs over the ascending `rows` alone, which hold all that are in a pair."""
+    implied, listed = pairs.implied, pairs.listed
+    if implied is not None:
+        implied = replace(implied, rows=np.searchsorted(rows, implied.rows))
+    if listed is not None:
+        winners, losers = (np.searchsorted(rows, side) for side in (listed.winners, listed.losers))
+        listed = ListedPairs(winners, losers, listed.weights)
+    return PairSet(len(rows), implied, listed)
+
+
+def laid_out_rows(pairs: PairSet) -> tuple[Codes, Codes]:
+    """Rows that are in a pair, those of implied pairs first and in their order; places of all rows.
+
+    Without stated pairs, which alone need them, there are no places.
+    """
+    none = np.zeros(0, dtype=np.intp)
+    rows = none if pairs.implied is None else pairs.implied.rows
+    if pairs.listed is None:
+        return rows, none
+    stated = np.zeros(pairs.n_items, dtype=bool)
+    stated[pairs.listed.winners] = stated[pairs.listed.losers] = True
+    stated[rows] = False
+    rows = np.concatenate([rows, np.flatnonzero(stated)])
+    place = np.zeros(pairs.n_items, dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+    return rows, place
+
+
+def row_weight(pairs: PairSet) -> float:
+    """Total weight of the rows in pairs; a row that is in stated pairs alone counts once."""
+    n_rows = len(laid_out_rows(pairs)[0])
+    if pairs.implied is None:
+        return float(n_rows)
+    return float(pairs.implied.weights.sum()) + n_rows - len(pairs.implied.rows)

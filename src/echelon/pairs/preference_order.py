@@ -19,8 +19,6 @@ from .._utils.types import Codes, Vector
 
 Preference = Callable[[Codes, Codes], Any]
 
-CONSISTENCY = ("assume", "check", "symmetrize")
-
 # By so much h(u, v) + h(v, u) may differ from 1.
 ROUNDING = 1e-6
 
@@ -124,7 +122,7 @@ def read_preference(
 ) -> tuple[CountedPreference, int]:
     """A function or a matrix to be asked, and the number of its items."""
     if consistency is not None:
-        require_choice("consistency", consistency, CONSISTENCY)
+        require_choice("consistency", consistency, ("assume", "check", "symmetrize"))
     if batch_size < 1:
         raise ValueError(f"batch_size must be at least 1; found {batch_size!r}.")
     if callable(h):
@@ -138,7 +136,9 @@ def read_preference(
             f"h must be a function or a matrix of shape ({size}, {size}); found shape {H.shape}."
         )
     if consistency in (None, "check"):
-        _require_consistent_matrix(H)
+        for u in range(size):
+            v = np.arange(u + 1, size)
+            _require_consistent(H[u, v], H[v, u], np.full(len(v), u), v)
     mode = "symmetrize" if consistency == "symmetrize" else "assume"
     return CountedPreference(lambda u, v: H[u, v], mode, batch_size), size
 
@@ -162,12 +162,6 @@ def _require_consistent(straight: Vector, turned: Vector, u: Codes, v: Codes) ->
             f"h(u, v) + h(v, u) must be 1; found {straight[p]:g} + {turned[p]:g} for items {u[p]} "
             f"and {v[p]}; pass consistency='symmetrize' to average both directions."
         )
-
-
-def _require_consistent_matrix(H: Vector) -> None:
-    for u in range(len(H)):
-        v = np.arange(u + 1, len(H))
-        _require_consistent(H[u, v], H[v, u], np.full(len(v), u), v)
 
 
 METHODS = ("quicksort", "degree")

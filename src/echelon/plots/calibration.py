@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from .._utils.messages import require_choice
 from .._utils.types import ClassesLike, Index, LabelsLike, MatrixLike, Vector, VectorLike
-from ..metrics._labels import read_probabilities
+from ..metrics._labels import read_probabilities, require_fraction
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import read_scale
 from ..ordinal.reduction import exceedance
@@ -119,8 +119,7 @@ class CumulativeCalibrationDisplay(RowsDisplay):
         require_choice("by", by, ("threshold", "class"))
         require_choice("strategy", strategy, ("uniform", "quantile"))
         require_count("n_bins", n_bins)
-        if not 0.0 < confidence < 1.0:
-            raise ValueError(f"confidence must lie between 0 and 1; found {confidence!r}.")
+        require_fraction("confidence", confidence)
         classes = read_scale(y_true, classes, name="y_true")[0].classes
         codes, p, weights = read_probabilities(y_true, proba, classes, sample_weight)
         labels = [str(label) for label in classes]

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from ..model_selection import Leaderboard
 
-_BAR = ACCENT
 _FONT_SIZE = 9.5
 _LEAST_FONT_SIZE = 5.0
 #: inches: a name, a bar, the axis with the critical difference above it, the axis' width
@@ -116,7 +115,7 @@ class CriticalDifferenceDisplay(Display):
             # Short ends beyond the ranks, so that a bar over equal ranks can be seen.
             room = 0.02 * (self.result.n_models - 1)
             ends = (low - room, high + room)
-            ax.plot(ends, (y, y), color=_BAR, linewidth=3.2, solid_capstyle="round", zorder=3)
+            ax.plot(ends, (y, y), color=ACCENT, linewidth=3.2, solid_capstyle="round", zorder=3)
 
     def _set_width(self, sketch: _Sketch) -> None:
         """Leave room for the names beside the axis of ranks; smaller ones if they are long."""

@@ -22,7 +22,7 @@ from ..base.wrappers import (
     opened,
     output_names,
 )
-from ..metrics.responses import ranking_scores
+from ..metrics.scorers import ranking_scores
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import expected_rank
 from . import style as style

@@ -206,9 +206,6 @@ class ImportanceDisplay(Display):
         style.name_axes(ax, f"rise of the {self.measure} when shuffled\n({start})")
 
 
-_LETTERS = 44
-
-
 class RuleCoverageDisplay(Display):
     """Rules by importance, with the share of the rows that they cover and what they add.
 
@@ -285,7 +282,7 @@ class RuleCoverageDisplay(Display):
     def _draw(self, ax: Axes | None) -> None:
         """Draw a bar per rule, the most important at the top."""
         n = len(self.rules_)
-        ax = self._draw_rows(ax, [_text(rule) for rule in self.rules_], most=_LETTERS)
+        ax = self._draw_rows(ax, [_text(rule) for rule in self.rules_], most=44)
         covered = [rule.coverage for rule in self.rules_]
         colors = [style.SECOND if rule.response > 0 else style.ACCENT for rule in self.rules_]
         self.bars_ = ax.barh(np.arange(n), covered, height=0.6, color=colors, alpha=0.75)

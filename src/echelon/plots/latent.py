@@ -84,8 +84,8 @@ class LatentDisplay(RowsDisplay):
         self.scores = np.asarray(scores, dtype=np.float64)
         self.codes = np.asarray(codes, dtype=np.intp)
         self.classes = list(classes)
-        b = [] if thresholds is None else np.asarray(thresholds, dtype=np.float64).ravel().tolist()
-        self.thresholds = np.array(b)
+        b = np.asarray([] if thresholds is None else thresholds, dtype=np.float64)
+        self.thresholds = b.flatten()
         n = len(self.scores)
         self.sample_weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight)
         self.score_name, self.name = score_name, name

@@ -19,7 +19,7 @@ from .._utils.types import (
 from ..base.reading import without_infinity
 from ..base.wrappers import inner_estimator, known_inputs
 from ..metrics._labels import require_length
-from ..metrics.responses import ranking_scores
+from ..metrics.scorers import ranking_scores
 from ..ordinal.arrays import check_weights, read_numbers
 from ..ordinal.labels import read_relevance, read_scale
 from ..ordinal.reduction import side_matrix
@@ -238,12 +238,13 @@ class MarginDistributionDisplay(Display):
     def _draw(self, ax: Axes | None) -> None:
         """Draw the curve, and its name beside those of curves that are there already."""
         ax = self._start(ax, grid="y")
-        before = style.named_lines(ax)
+        # Lines without a name for the legend have one that begins so.
+        before = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
         if not before:
             ax.axvline(0.0, color=style.FAINT, linewidth=0.9, linestyle=(0, (4, 2)))
         self.line_ = ax.plot(
             *self._curve(),
-            color=style.series_color(len(before)),
+            color=style.SERIES[len(before) % len(style.SERIES)],
             linewidth=1.6,
             drawstyle="steps-post",
             label=self.name or self.of,

@@ -29,6 +29,8 @@ _MOST_NAMES = 10
 class _ScoresDisplay(RowsDisplay):
     """A display of labels and scores."""
 
+    curves: dict[Any, RocCurve]
+
     @classmethod
     def from_predictions(
         cls,
@@ -59,16 +61,14 @@ class _ScoresDisplay(RowsDisplay):
         -------
         display : object
         """
-        return cls._of(y_true, scores, classes, sample_weight, name).plot(ax=ax)
+        display = cls._of(y_true, scores, classes, sample_weight, name)
+        if not display.curves:
+            raise ValueError("y_true must hold at least two different labels; found one.")
+        return display.plot(ax=ax)
 
     @classmethod
     def _of(cls, y_true: Any, scores: Any, classes: Any, weight: Any, name: str | None) -> Self:
         raise NotImplementedError
-
-
-def _require_curves(curves: Mapping[Any, RocCurve]) -> None:
-    if not curves:
-        raise ValueError("y_true must hold at least two different labels; found one.")
 
 
 class ROCDisplay(_ScoresDisplay):
@@ -136,7 +136,6 @@ class ROCDisplay(_ScoresDisplay):
                 parts = above.astype(int), values[:, k]
                 curves[f"> {label}"] = roc_curve(*parts, sample_weight=weights)
                 areas[f"> {label}"] = auc_score(*parts, sample_weight=weights)
-        _require_curves(curves)
         return cls(curves, areas, name=name)
 
     def _size(self) -> tuple[float, float]:
@@ -239,7 +238,6 @@ class PairwiseROCDisplay(_ScoresDisplay):
                 parts = codes[rows], values[rows]
                 curves[i, j] = roc_curve(*parts, sample_weight=weights[rows])
                 areas[i, j] = auc_score(*parts, sample_weight=weights[rows])
-        _require_curves(curves)
         mean = multipartite_auc(codes, values, sample_weight=weights)
         return cls(areas, curves, levels, mean=mean, name=name)
 

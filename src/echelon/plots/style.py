@@ -176,11 +176,6 @@ def class_colors(n: int) -> list[str]:
     return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in mixed.round().astype(int).tolist()]
 
 
-def series_color(number: int) -> str:
-    """Colour of a line among several, from 0."""
-    return SERIES[number % len(SERIES)]
-
-
 def shortened(text: Any, most: int = 18) -> str:
     """A text of at most some letters, from its beginning and its end, which tell names apart.
 
@@ -341,11 +336,6 @@ def name_panels(ax: Axes, x: str, y: str, title: str | None = None) -> None:
 def bar_height(n: int, row: float = 0.24, head: float = 0.75) -> float:
     """Inches for n rows of a chart and its axis."""
     return head + row * n
-
-
-def named_lines(ax: Axes) -> list[Any]:
-    """Lines on the axes that have a name for the legend."""
-    return [line for line in ax.lines if not str(line.get_label()).startswith("_")]
 
 
 def legend(ax: Axes, *handles_and_labels: Any, **options: Any) -> None:

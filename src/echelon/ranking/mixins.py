@@ -17,8 +17,7 @@ from ..base.pair_explanations import PairTerm, linear_terms
 from ..base.validation import RankingData, all_or_nothing, validate_ranking_chunk
 from ..ordinal.arrays import LARGEST_SEED, require_count, require_positive
 from ..pairs.losses import HINGE_LOSSES
-from ..pairs.pair_rows import row_weight, weigh_queries_alike
-from ..pairs.pair_set import PairSet
+from ..pairs.pair_set import PairSet, row_weight, weigh_queries_alike
 from ..solvers.ranking.pair_newton import PairSolution, SolverSettings
 
 

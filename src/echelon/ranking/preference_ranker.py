@@ -22,7 +22,7 @@ from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..pairs import ListedPairs, PairSet
 from ..pairs.preference_order import DECISIONS, METHODS, OrderResult, order_by
 from ..pairs.queries import query_codes
-from ..solvers.ranking.pair_draws import draw_pairs
+from ..solvers.ranking.pair_draws import PairSampler
 
 # Numbers in the features of the pairs that are compared at a time.
 _BLOCK = 1 << 20
@@ -301,9 +301,8 @@ def _training_pairs(pairs: PairSet, max_pairs: int, rng: np.random.Generator) ->
     implied = PairSet(pairs.n_items, implied=pairs.implied)
     if implied.n_pairs > max_pairs:
         weights = np.full(max_pairs, implied.total_weight / max_pairs)
-        implied = PairSet(
-            pairs.n_items, listed=ListedPairs(*draw_pairs(implied, max_pairs, rng), weights)
-        )
+        drawn = PairSampler(implied).draw(max_pairs, rng)
+        implied = PairSet(pairs.n_items, listed=ListedPairs(*drawn, weights))
     return (stated + implied).to_listed()
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from joblib import effective_n_jobs
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.messages import require_choice, warn_caller
@@ -25,18 +27,26 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import RankerMixin
+from ..base.nested import fit_weighted, seed
 from ..base.pair_explanations import PairTerm
 from ..base.rounds import HeldOutPairs, RoundsMixin, hold_out_pairs
 from ..base.validation import RankingData, one_column, validate_inputs
 from ..metrics.ranking import pairwise_accuracy
 from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.labels import read_relevance
-from ..pairs.pair_rows import laid_out_rows
+from ..pairs.pair_set import laid_out_rows
 from ..solvers.boosting.bins import check_max_bins
 from ..solvers.boosting.stumps import StepTable, sum_steps
 from ..solvers.ranking.rank_boost import LOSSES, STEPS, Learner, Round, boost, objective
-from ..solvers.ranking.rank_boost_stumps import MISSING, RankStumpSearch, bin_rows, tabulate_rankers
-from .base_rankers import BaseRankers, member_answers, stump_terms
+from ..solvers.ranking.rank_boost_stumps import (
+    MISSING,
+    Answers,
+    RankStump,
+    RankStumpSearch,
+    bin_rows,
+    read_answers,
+    tabulate_rankers,
+)
 
 # Attributes that only some fits set.
 _SOMETIMES = (
@@ -388,3 +398,64 @@ def _held_out_score(held: HeldOutPairs) -> Callable[[Round], float]:
 def _figures(rounds: list[Round]) -> str:
     bound = float(np.prod([found.normalizer for found in rounds]))
     return f"edge {rounds[-1].edge:.4f}, bound {bound:.4g}"
+
+
+class BaseRankers:
+    """Fits an estimator to the weights π of rows: its target is [π > 0], its weights are |π|.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned for every round.
+    X : array or sparse matrix of shape (n, d)
+    rows : ndarray of shape (m,)
+        Rows that have weights, in their order.
+    rng : RandomState
+        For the estimator's ``random_state``.
+    """
+
+    def __init__(
+        self, estimator: Any, X: Any, rows: npt.NDArray[np.intp], rng: np.random.RandomState
+    ) -> None:
+        self._estimator = estimator
+        self._X = _safe_indexing(X, rows)
+        self._rng = rng
+
+    def __call__(self, weights: Vector) -> tuple[Any, Answers]:
+        """The estimator fitted to the weights, and its answers for the rows."""
+        known = weights != 0.0
+        X = self._X if known.all() else self._X[known]
+        # The weights have a mean of one, as if no row had any.
+        sizes = np.abs(weights[known])
+        member = seed(clone(self._estimator), self._rng)
+        fit_weighted(member, X, (weights[known] > 0).astype(np.intp), sizes / sizes.mean())
+        return member, read_answers(member_answers(member, self._X))
+
+
+def member_answers(member: Any, X: Any) -> Vector:
+    """What a base ranker says of rows: a probability of 1, a decision value or a prediction."""
+    if isinstance(member, RankStump):
+        return member.answers(X)
+    if is_classifier(member):
+        if hasattr(member, "predict_proba"):
+            probabilities = np.asarray(member.predict_proba(X), dtype=np.float64)
+            return np.ascontiguousarray(probabilities[:, -1])
+        if hasattr(member, "decision_function"):
+            return np.asarray(member.decision_function(X), dtype=np.float64).reshape(-1)
+    return np.asarray(member.predict(X), dtype=np.float64).reshape(-1)
+
+
+def stump_terms(
+    stumps: Sequence[RankStump], weights: Vector, names: list[str], a: Vector, b: Vector
+) -> list[PairTerm]:
+    """Parts of the difference of two scores, one for every condition that occurs."""
+    parts: dict[str, PairTerm] = {}
+    both = np.array([a, b])
+    for stump, weight in zip(stumps, weights, strict=True):
+        j = stump.feature
+        name = stump.condition(names[j])
+        of_a, of_b = stump.answers(both)
+        before = parts[name].contribution if name in parts else 0.0
+        part = before + float(weight * (of_a - of_b))
+        parts[name] = PairTerm(name, part, float(a[j]), float(b[j]))
+    return list(parts.values())

@@ -17,8 +17,7 @@ from ..base.validation import RankingData
 from ..kernels import Kernel, Precomputed
 from ..kernels.factory import make_kernel, take_inputs
 from ..ordinal.arrays import require_count, require_positive
-from ..pairs.pair_rows import paired_rows, restrict_pairs
-from ..pairs.pair_set import PairSet
+from ..pairs.pair_set import PairSet, paired_rows, restrict_pairs
 from ..solvers.ranking.pair_dual import solve_pair_dual
 from ..solvers.ranking.pair_newton import (
     PairSolution,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inspection.words import shown_value
+from ..inspection.table import shown_value
 
 
 class LeftOutError(Exception):

@@ -18,7 +18,7 @@ from ..inspection import (
     profile_table,
 )
 from ..inspection.holdout import rows_of, unfitted
-from ..inspection.response import Response, stated_kinds
+from ..inspection.table import Response, stated_kinds
 from ..metrics import OrdinalReport, ordinal_report
 from ..model_selection import Leaderboard
 from ..model_selection.splitters import dealt_splits

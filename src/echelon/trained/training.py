@@ -23,10 +23,9 @@ from ..meta.conformal import ConformalOrdinal
 from ..metrics import Summary
 from ..metrics.measures import Need, measure_responses
 from ..metrics.probability import row_ranked_probability_scores
-from ..model_selection.preparation import prepare
+from ..model_selection.preparation import prepare, tune
 from ..model_selection.roster import Candidate, find_candidate
 from ..model_selection.splitters import stratified_folds
-from ..model_selection.tuning import tune
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, RankingTable, labelled_table
 from .model import TrainedModel, plain

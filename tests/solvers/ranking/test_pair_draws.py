@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from support.listed_pairs import listed, pair_sets, ranking_data
 
 from echelon.pairs import PairSet
-from echelon.solvers.ranking.pair_draws import PairSampler, draw_pairs
+from echelon.solvers.ranking.pair_draws import PairSampler
 
 ROWS = np.random.default_rng(5).normal(size=(12, 2))
 
@@ -82,7 +82,7 @@ def test_queries_that_share_rows_have_a_place_of_their_own(rng):
 def test_drawing_without_inputs_follows_the_weights():
     weights = np.array([1.0, 2.0, 3.0, 4.0])
     pairs = PairSet.from_labels([0, 0, 1, 1], weights=weights)
-    won, lost = draw_pairs(pairs, 100_000, np.random.default_rng(0))
+    won, lost = PairSampler(pairs).draw(100_000, np.random.default_rng(0))
     share = np.bincount(won * 4 + lost, minlength=16).reshape(4, 4)[2:, :2] / 100_000
     expected = np.outer([3.0, 4.0], [1.0, 2.0]) / 21.0
     assert (np.abs(share - expected) <= 5 * np.sqrt(expected / 100_000)).all()

@@ -7,7 +7,7 @@ from support.rank_svm import all_pairs, least_objective, objective
 
 from echelon.kernels import Gaussian
 from echelon.pairs.pair_set import PairSet
-from echelon.solvers.ranking.pair_draws import draw_pairs
+from echelon.solvers.ranking.pair_draws import PairSampler
 from echelon.solvers.ranking.pair_dual import solve_pair_dual
 from echelon.solvers.ranking.pair_newton import SmoothedHinge, solve_pairs, without_idle_rows
 from echelon.solvers.ranking.score_spaces import KernelSpace, LinearSpace, factor_kernel
@@ -180,7 +180,7 @@ def test_drawn_pairs_come_with_the_chance_of_their_weights():
     weights = np.array([1.0, 3.0, 0.0, 2.0, 1.0, 1.0])
     pairs = PairSet.from_labels([0, 1, 1, 2, 0, 1], list("aaaabb"), weights)
     pairs = pairs + PairSet.from_pairs([[0, 5]], 6, [4.0])
-    winners, losers = draw_pairs(pairs, 60_000, np.random.default_rng(0))
+    winners, losers = PairSampler(pairs).draw(60_000, np.random.default_rng(0))
     chance = np.zeros((6, 6))
     i, j, c = all_pairs(pairs)
     np.add.at(chance, (i, j), c / c.sum())

@@ -11,11 +11,14 @@ from .margin_bounds import (
     margin_bound,
     rank_boost_margin_bound,
 )
-from .margin_loss import boosting_margin_loss_bound, boosting_rounds, margin_loss, margin_loss_curve
-from .rademacher import (
+from .margin_parts import (
     RademacherEstimate,
+    boosting_margin_loss_bound,
+    boosting_rounds,
     kernel_rademacher,
     kernel_rademacher_bound,
+    margin_loss,
+    margin_loss_curve,
     stump_rademacher,
     stump_rademacher_bound,
 )

@@ -24,8 +24,6 @@ from .misranking import pair_rows, query_pairs, tie_error
 from .queries import QueryRows, order_within, padded_queries, read_label_column
 from .summary import QueryScores, is_loss, query_metric, settled
 
-EMPHASES = ("uniform", "top_k", "auc", "k_partite")
-
 # Pairs that are listed at a time.
 _BLOCK = 1 << 20
 
@@ -266,7 +264,8 @@ def _probabilities(values: npt.ArrayLike, n: int) -> Vector:
 
 def _check_omega(omega: Any, k: int | None) -> None:
     if isinstance(omega, str):
-        require_choice("omega", omega, EMPHASES, "a callable", "a matrix")
+        named = ("uniform", "top_k", "auc", "k_partite")
+        require_choice("omega", omega, named, "a callable", "a matrix")
     if isinstance(omega, str) and omega == "top_k":
         require_count("k", k)
     elif k is not None:
@@ -311,7 +310,9 @@ def check_emphasis(omega: Emphasis | npt.ArrayLike, n: int) -> None:
     ValueError: omega must obey the triangle inequality; found ω(1, 3) = 4 > ω(1, 2) + ω(2, 3) = 2.
     """
     require_count("n", n)
-    ranks = _checked_ranks(n)
+    ranks, half = np.arange(1, n + 1), _MOST_CHECKED // 2
+    if n > _MOST_CHECKED:
+        ranks = np.r_[ranks[:half], np.linspace(half + 1, n, half).astype(np.intp)]
     values = as_function(omega, n)(ranks[:, None], ranks[None, :])
     off = ~np.eye(len(ranks), dtype=bool)
     if not np.isfinite(values[off]).all() or (values[off] < 0).any():
@@ -382,10 +383,3 @@ def _check_triangles(values: Matrix, ranks: Index, slack: float) -> None:
                 f"ω({ranks[i]}, {ranks[k]}) + ω({ranks[k]}, {ranks[j]}) = "
                 f"{values[i, k] + values[k, j]:g}."
             )
-
-
-def _checked_ranks(n: int) -> Index:
-    if n <= _MOST_CHECKED:
-        return np.arange(1, n + 1)
-    half = _MOST_CHECKED // 2
-    return np.r_[np.arange(1, half + 1), np.linspace(half + 1, n, half).astype(np.intp)]

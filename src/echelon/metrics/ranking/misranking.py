@@ -19,7 +19,8 @@ from ..._utils.messages import require_choice
 from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
 from ...pairs.misranking import misranked, misranked_by_query
 from ...pairs.pair_set import PairSet
-from .queries import QueryRows, by_query, read_score_column
+from .._labels import read_score_vector
+from .queries import QueryRows, by_query
 from .summary import P, QueryScores, is_loss, query_metric, settled
 
 #: How much of an error a pair with equal scores is.
@@ -169,7 +170,7 @@ def stated_misranking_loss(
     >>> stated_misranking_loss([[0, 1], [2, 1]], [0.3, 0.5, 0.5], ties="error")
     1.0
     """
-    scores = read_score_column(y_score)
+    scores = read_score_vector(y_score, "y_score")
     totals = misranked(PairSet.from_pairs(pairs, len(scores), pair_weight), scores)
     errors = totals.discordant + tie_error(ties) * totals.tied
     return errors / totals.total if totals.total > 0 else math.nan

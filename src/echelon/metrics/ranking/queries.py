@@ -23,9 +23,6 @@ from .._labels import read_score_vector, require_length
 
 Block = tuple[Codes, "npt.NDArray[np.bool_] | None"]
 
-#: How rows of equal score are taken.
-TIES = ("average", "input", "best", "worst", "doc_id")
-
 
 @dataclass(frozen=True)
 class QueryRows:
@@ -127,7 +124,7 @@ def by_query(
     >>> view.rows.tolist(), view.starts.tolist(), view.ids
     ([0, 2, 1], [0, 2, 3], ('b', 'a'))
     """
-    relevance, scores = read_label_column(y_true), read_score_column(y_score)
+    relevance, scores = read_label_column(y_true), read_score_vector(y_score, "y_score")
     n = len(relevance)
     require_length(len(scores), n, "y_score")
     weights = check_weights(sample_weight, n)
@@ -227,11 +224,6 @@ def read_label_column(y_true: Any) -> Vector:
     return labels
 
 
-def read_score_column(y_score: Any) -> Vector:
-    """One score per row, without NaN."""
-    return read_score_vector(y_score, "y_score")
-
-
 def read_query_weights(query_weight: Any, rows: Codes, starts: Codes, ids: list[Any]) -> Vector:
     """Weight of each query; ones by default.
 
@@ -276,7 +268,7 @@ def _together(qid: Any, n: int) -> tuple[Codes | None, Codes, list[Any]]:
 
 def _order_of_ties(view: QueryRows, ties: str, gains: Vector, doc_id: Any) -> Codes | None:
     """Order of the rows before they are sorted by score; None for the order they are in."""
-    require_choice("ties", ties, TIES)
+    require_choice("ties", ties, ("average", "input", "best", "worst", "doc_id"))
     if ties == "doc_id":
         if doc_id is None:
             raise ValueError("doc_id must be given for ties='doc_id'; found none.")

@@ -15,7 +15,7 @@ from ..._utils.types import KeysLike, LabelsLike, RandomStateLike, Vector, Vecto
 from ..significance import two_sided_p
 from .queries import by_query
 from .retrieval import ndcg_score
-from .summary import QueryScores, blocks, mean_interval, standard_error, weighted_mean
+from .summary import QueryScores, blocks, some_queries
 
 #: Differences up to this are rounding.
 _LEVEL = 1e-12
@@ -187,37 +187,40 @@ def compare_query_scores(
     0.074
     """
     require_choice("method", method, ("t", "wilcoxon", "permutation"))
-    a, b, w = _paired(first, second)
-    d = np.where(np.abs(a - b) <= _LEVEL, 0.0, a - b)
-    rng = np.random.default_rng(random_state)
+    a, b = _paired(first, second)
+    d = a.values - b.values
+    d = np.where(np.abs(d) <= _LEVEL, 0.0, d)
+    change = QueryScores(a.ids, d, a.weights)
+    how: Any = {"n_resamples": n_resamples, "random_state": np.random.default_rng(random_state)}
     by = "t" if method == "t" else "bootstrap"
-    interval = mean_interval(d, w, level, by, n_resamples, rng)
     return RankerComparison(
-        difference=weighted_mean(d, w),
-        interval=interval,
-        p_value=_p_value(d, w, method, n_resamples, rng),
+        difference=change.mean(),
+        interval=change.confidence_interval(level, method=by, **how),
+        p_value=_p_value(change, method, **how),
         wins=int((d > 0).sum()),
         ties=int((d == 0).sum()),
         losses=int((d < 0).sum()),
-        mean_a=weighted_mean(a, w),
-        mean_b=weighted_mean(b, w),
+        mean_a=a.mean(),
+        mean_b=b.mean(),
         method=method,
     )
 
 
-def _paired(a: QueryScores, b: QueryScores) -> tuple[Vector, Vector, Vector]:
-    """Values of both, and weights, of the queries that count and have a value in both."""
+def _paired(a: QueryScores, b: QueryScores) -> tuple[QueryScores, QueryScores]:
+    """Both, with the weights of the first, for queries that count and have a value in both."""
     place = {query: q for q, query in enumerate(b.ids)}
     first = [q for q, query in enumerate(a.ids) if query in place]
-    second = [place[a.ids[q]] for q in first]
-    values, others, weights = a.values[first], b.values[second], a.weights[first]
+    ids, weights = tuple(a.ids[q] for q in first), a.weights[first]
+    values, others = a.values[first], b.values[[place[query] for query in ids]]
     kept = ~np.isnan(values) & ~np.isnan(others) & (weights > 0)
-    return values[kept], others[kept], weights[kept]
+    both = (QueryScores(ids, values, weights), QueryScores(ids, others, weights))
+    return some_queries(both[0], kept), some_queries(both[1], kept)
 
 
 def _p_value(
-    d: Vector, w: Vector, method: str, n_resamples: int, rng: np.random.Generator
+    change: QueryScores, method: str, n_resamples: int, random_state: np.random.Generator
 ) -> float:
+    d, w = change.values, change.weights
     if method == "wilcoxon" and len(w) and (w != w[0]).any():
         raise ValueError(
             "query_weight must be equal for method='wilcoxon'; found different weights."
@@ -225,12 +228,12 @@ def _p_value(
     if len(d) < 2:
         return math.nan
     if method == "t":
-        return two_sided_p(weighted_mean(d, w), standard_error(d, w), len(d) - 1)
+        return two_sided_p(change.mean(), change.standard_error(), len(d) - 1)
     if not d.any():
         return 1.0
     if method == "wilcoxon":
         return float(stats.wilcoxon(d[d != 0]).pvalue)
-    return _sign_flips(d * w, n_resamples, rng)
+    return _sign_flips(d * w, n_resamples, random_state)
 
 
 def _sign_flips(terms: Vector, n_resamples: int, rng: np.random.Generator) -> float:

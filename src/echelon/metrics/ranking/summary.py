@@ -7,13 +7,14 @@ import inspect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, ParamSpec, Protocol
 
 import numpy as np
 from scipy import stats
 
 from ..._utils.messages import require_choice
-from ..._utils.types import RandomStateLike, Vector
+from ..._utils.types import Mask, RandomStateLike, Vector
 from ...ordinal.arrays import require_count
 from .._labels import require_fraction
 from .queries import QueryRows
@@ -57,7 +58,8 @@ class QueryScores:
 
     def mean(self) -> float:
         """Weighted mean; NaN if a value is, or if there is no query."""
-        return weighted_mean(self.values, self.weights)
+        v, w = self._counted()
+        return float(np.average(v, weights=w)) if len(w) else math.nan
 
     def standard_error(self) -> float:
         """Of the mean, with queries as the sample; NaN for a single one.
@@ -66,7 +68,12 @@ class QueryScores:
         -----
         √(Q/(Q − 1)·Σ w²(v − v̄)²) / Σ w, which for equal weights is s/√Q.
         """
-        return standard_error(self.values, self.weights)
+        v, w = self._counted()
+        if len(v) < 2:
+            return math.nan
+        w = w / w.sum()
+        spread = w * (v - np.average(v, weights=w))
+        return math.sqrt(len(v) / (len(v) - 1) * float(spread @ spread))
 
     def confidence_interval(
         self,
@@ -92,13 +99,39 @@ class QueryScores:
             NaN for fewer than two queries.
         """
         require_choice("method", method, ("t", "bootstrap"))
-        return mean_interval(self.values, self.weights, level, method, n_resamples, random_state)
+        require_fraction("level", level)
+        require_count("n_resamples", n_resamples)
+        v, w = self._counted()
+        if len(v) < 2 or np.isnan(v).any():
+            return math.nan, math.nan
+        if method == "t":
+            mean, error = self.mean(), self.standard_error()
+            reach = float(stats.t.isf(0.5 * (1.0 - level), len(v) - 1)) * error
+            return mean - reach, mean + reach
+        rng = np.random.default_rng(random_state)
+        means = np.concatenate(
+            [
+                (w[drawn] * v[drawn]).sum(axis=1) / w[drawn].sum(axis=1)
+                for count in blocks(n_resamples, len(v))
+                for drawn in [rng.integers(len(v), size=(count, len(v)))]
+            ]
+        )
+        low, high = np.quantile(means, [0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+        return float(low), float(high)
 
     def defined(self) -> QueryScores:
         """The queries whose value is a number and whose weight is positive."""
-        kept = ~np.isnan(self.values) & (self.weights > 0)
-        ids = tuple(query for query, keep in zip(self.ids, kept, strict=True) if keep)
-        return QueryScores(ids, self.values[kept], self.weights[kept])
+        return some_queries(self, ~np.isnan(self.values) & (self.weights > 0))
+
+    def _counted(self) -> tuple[Vector, Vector]:
+        """Values and weights of the queries of positive weight."""
+        counted = self.weights > 0
+        return self.values[counted], self.weights[counted]
+
+
+def some_queries(scores: QueryScores, kept: Mask) -> QueryScores:
+    """Those of the queries that are kept."""
+    return QueryScores(tuple(compress(scores.ids, kept)), scores.values[kept], scores.weights[kept])
 
 
 def query_metric(values_of: Callable[P, HasMean]) -> Callable[P, float]:
@@ -133,57 +166,8 @@ def settled(
     fill = math.nan if isinstance(empty, str) else float(empty)
     # Found and whole are sums of the same numbers in different orders: the rest is rounding.
     share = np.minimum(found / np.where(defined, whole, 1.0), most)
-    values = np.where(defined, share, fill)
-    if not isinstance(empty, str) or defined.all():
-        return QueryScores(view.ids, values, view.query_weights)
-    ids = tuple(query for query, keep in zip(view.ids, defined, strict=True) if keep)
-    return QueryScores(ids, values[defined], view.query_weights[defined])
-
-
-def weighted_mean(values: Vector, weights: Vector) -> float:
-    """Mean over the queries of positive weight; NaN without one."""
-    total = weights.sum()
-    if total == 0:
-        return math.nan
-    counted = weights > 0
-    return float(np.average(values[counted], weights=weights[counted]))
-
-
-def standard_error(values: Vector, weights: Vector) -> float:
-    """Of the weighted mean, with queries as the sample; NaN for fewer than two."""
-    counted = weights > 0
-    v, w = values[counted], weights[counted]
-    if len(v) < 2:
-        return math.nan
-    w = w / w.sum()
-    spread = w * (v - np.average(v, weights=w))
-    return math.sqrt(len(v) / (len(v) - 1) * float(spread @ spread))
-
-
-def mean_interval(
-    values: Vector, weights: Vector, level: float, method: str, n_resamples: int, random_state: Any
-) -> tuple[float, float]:
-    """Confidence interval of the weighted mean by Student's t or the bootstrap."""
-    require_fraction("level", level)
-    require_count("n_resamples", n_resamples)
-    counted = weights > 0
-    v, w = values[counted], weights[counted]
-    if len(v) < 2 or np.isnan(v).any():
-        return math.nan, math.nan
-    if method == "t":
-        mean, error = weighted_mean(v, w), standard_error(v, w)
-        reach = float(stats.t.isf(0.5 * (1.0 - level), len(v) - 1)) * error
-        return mean - reach, mean + reach
-    rng = np.random.default_rng(random_state)
-    means = np.concatenate(
-        [
-            (w[drawn] * v[drawn]).sum(axis=1) / w[drawn].sum(axis=1)
-            for count in blocks(n_resamples, len(v))
-            for drawn in [rng.integers(len(v), size=(count, len(v)))]
-        ]
-    )
-    low, high = np.quantile(means, [0.5 * (1.0 - level), 0.5 * (1.0 + level)])
-    return float(low), float(high)
+    scores = QueryScores(view.ids, np.where(defined, share, fill), view.query_weights)
+    return some_queries(scores, defined) if isinstance(empty, str) else scores
 
 
 def blocks(repeats: int, size: int) -> Iterator[int]:

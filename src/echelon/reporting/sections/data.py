@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...inspection.words import shown_value
+from ...inspection.table import shown_value
 from ..content import (
     Cell,
     Column,

@@ -83,11 +83,6 @@ def worst_pairs(
     return WorstPairs(winners[order], losers[order], margins[order])
 
 
-def least_margin(pairs: PairSet, scores: Vector) -> float:
-    """Least margin of all pairs; above zero where every pair is ranked correctly."""
-    return float(worst_pairs(pairs, scores, 1).margins[0])
-
-
 def _implied_worst(part: LevelPairs | None, scores: Vector, keys: Vector) -> tuple[Codes, Codes]:
     if part is None:
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)

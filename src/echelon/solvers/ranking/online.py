@@ -35,7 +35,7 @@ import scipy.sparse as sp
 
 from ..._utils.types import Codes, Vector
 from ...pairs import PairSet
-from .margin_lp import WorstPairs, least_margin, worst_pairs
+from .margin_lp import WorstPairs, worst_pairs
 from .pair_draws import PairSampler, canonical_rows
 
 Progress = Callable[[int, int, float], None]
@@ -178,7 +178,7 @@ def unit_margin(X: Any, pairs: PairSet, coef: Vector) -> float:
     if length == 0.0:
         return 0.0
     scores = X @ (coef / length)
-    margin = least_margin(pairs, scores)
+    margin = float(worst_pairs(pairs, scores, 1).margins[0])
     return margin if abs(margin) > _ROUNDING * np.abs(scores).max() else 0.0
 
 

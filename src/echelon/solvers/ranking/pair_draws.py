@@ -83,19 +83,6 @@ class PairSampler:
         return winners, losers
 
 
-def draw_pairs(pairs: PairSet, count: int, rng: np.random.Generator) -> Drawn:
-    """Winners and losers of `count` pairs of a set, with replacement.
-
-    Examples
-    --------
-    >>> pairs = PairSet.from_labels([0, 1, 1])
-    >>> winners, losers = draw_pairs(pairs, 5, np.random.default_rng(0))
-    >>> losers.tolist()
-    [0, 0, 0, 0, 0]
-    """
-    return PairSampler(pairs).draw(count, rng)
-
-
 def projections(X: Any) -> Vector:
     """One number per row, to the same bits for equal rows, that other rows hardly share."""
     direction = np.random.default_rng(0).normal(size=max(1, X.shape[1]))

@@ -130,16 +130,12 @@ def boost(
             last = (1.0 + reach) / line.least_gain
             yield Round(ranker, sign * last, edge, line.at(last)[0])
             return
-        length = learning_rate * _length(line, state, loss, rule, norm)
+        by_margin = loss == "smooth_margin" and state.log_total < 0.0
+        exact = margin_step(line, state.log_total, norm) if by_margin else rule(line)
+        length = learning_rate * exact
         if length <= 0.0:
             return
         yield Round(ranker, sign * length, edge, line.at(length)[0])
         state.move(answers, line, length)
         norm += length
         reach += length * line.spread
-
-
-def _length(line: Line, state: PairObjective, loss: str, rule: StepRule, norm: float) -> float:
-    if loss == "smooth_margin" and state.log_total < 0.0:
-        return margin_step(line, state.log_total, norm)
-    return rule(line)

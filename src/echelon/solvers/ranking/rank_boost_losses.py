@@ -22,8 +22,7 @@ from ..._native._rank_stumps import pair_masses, segment_factors, step_rows, sum
 from ..._utils.types import Index, Matrix, Vector
 from ...pairs.losses import pair_loss
 from ...pairs.misranking import misranked
-from ...pairs.pair_rows import laid_out_rows
-from ...pairs.pair_set import LevelPairs, ListedPairs, PairSet
+from ...pairs.pair_set import LevelPairs, ListedPairs, PairSet, laid_out_rows
 from .rank_boost_steps import FewLine, Line, LogisticLine, ManyLine
 from .rank_boost_stumps import Answers, FewAnswers
 

@@ -171,15 +171,12 @@ class RankStumpSearch:
         run = map if self._pool is None else self._pool.map
         edges = np.concatenate(list(run(lambda share: self._edges(share, weights), self._shares)))
         if edges.max() == 0.0:
-            return self._nothing()
+            classes = np.zeros(int(self.bins.n_bins[0]) + 1, dtype=np.uint8)
+            answers = FewAnswers(self.bins.codes[0], classes, np.array([0.0, 1.0]))
+            return RankStump(0, np.inf, 1, 0.0), answers
         feature = int(np.argmax(edges >= edges.max() * (1.0 - _ROUNDING)))
         stump, cut = self._locate(feature, weights)
         return stump, self._answers(stump, cut)
-
-    def _nothing(self) -> tuple[RankStump, FewAnswers]:
-        classes = np.zeros(int(self.bins.n_bins[0]) + 1, dtype=np.uint8)
-        answers = FewAnswers(self.bins.codes[0], classes, np.array([0.0, 1.0]))
-        return RankStump(0, np.inf, 1, 0.0), answers
 
     def _edges(self, share: BinSums, weights: Vector) -> Vector:
         edges = []

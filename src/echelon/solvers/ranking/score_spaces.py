@@ -23,7 +23,7 @@ from ...kernels import Kernel, Precomputed
 from ...kernels.cache import apply_kernel
 from ...pairs.pair_set import PairSet
 from ..linear.svor_path import direct_solver
-from .pair_draws import draw_pairs
+from .pair_draws import PairSampler
 
 # What is left of a diagonal entry below this share of the largest is a rounding error.
 _ROUNDING = 1e-12
@@ -117,7 +117,7 @@ class LinearSpace:
         self.size = int(X.shape[1])
         count = np.clip(_DRAWN_PER_COLUMN * self.size, _FEWEST_DRAWN, _MOST_DRAWN)
         count = min(count, max(_FEWEST_DRAWN, X.shape[0] // 4))
-        winners, losers = draw_pairs(pairs, int(count), np.random.default_rng(0))
+        winners, losers = PairSampler(pairs).draw(int(count), np.random.default_rng(0))
         self.differences = X[winners] - X[losers]
         # A draw may have an order, so a part of it is taken in strides.
         stride = slice(None, None, max(1, int(count) // (_FACTORED_PER_COLUMN * self.size)))
