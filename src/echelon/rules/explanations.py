@@ -234,9 +234,9 @@ class Explanation:
             score = float(self.score)
             figure = level([score, *self.thresholds.tolist()])[0]
             ranges = dict(score_ranges(self.thresholds, self.naming.labels, [score]))
-            return [
-                f"{target} {label}: the score is {figure}" + _range(ranges.get(label, "")) + "."
-            ]
+            words = ranges.get(label, "")
+            within = "" if words in ("", "never", "always") else f" ({words})"
+            return [f"{target} {label}: the score is {figure}{within}."]
         scores = np.asarray(self.score).tolist()
         limits = self.thresholds.tolist()
         passed = [
@@ -321,10 +321,6 @@ def _separate_scores(parts: Sequence[tuple[Rule, float]], thresholds: Vector) ->
         _total([part for part in parts if part[0].threshold == k]) for k in range(len(thresholds))
     ]
     return np.where(np.isnan(thresholds), np.nan, scores)
-
-
-def _range(words: str) -> str:
-    return f" ({words})" if words not in ("", "never", "always") else ""
 
 
 class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):

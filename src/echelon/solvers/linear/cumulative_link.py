@@ -244,11 +244,12 @@ def separating_columns(design: StandardizedDesign, codes: Codes, n_classes: int)
     thresholds = n_classes - 1
     rows = sp.csr_array(design.raw_columns())
     below_top, above_bottom = codes < thresholds, codes > 0
+    unit = sp.eye_array(thresholds, format="csr")
     # Slack of each inequality as a row over (δ, η): δ_y − zᵀη and zᵀη − δ_{y−1}.
     slacks = sp.vstack(
         [
-            sp.hstack([_pick(codes[below_top], thresholds), -rows[below_top]]),
-            sp.hstack([-_pick(codes[above_bottom] - 1, thresholds), rows[above_bottom]]),
+            sp.hstack([unit[codes[below_top]], -rows[below_top]]),
+            sp.hstack([-unit[codes[above_bottom] - 1], rows[above_bottom]]),
         ],
         format="csr",
     )
@@ -259,8 +260,3 @@ def separating_columns(design: StandardizedDesign, codes: Codes, n_classes: int)
     if answer.x is None or -answer.fun <= 1e-7:
         return np.empty(0, dtype=np.intp)
     return np.asarray(design.active[np.abs(answer.x[thresholds:]) > 1e-6])
-
-
-def _pick(codes: Codes, size: int) -> sp.csr_array:
-    ones = np.ones(len(codes))
-    return sp.csr_array((ones, (np.arange(len(codes)), codes)), shape=(len(codes), size))
