@@ -414,7 +414,10 @@ def _cost_member(
 
 
 def _weakest_good_one(
-    fit: Fitter, settings: list[Setting], V: Matrix, target_error: float
+    fit: Fitter,
+    settings: list[Setting],
+    V: Matrix,
+    target_error: float,
 ) -> tuple[Any, Codes]:
     """The first member whose error is at most the target, or else the one of least error."""
     if len(settings) == 1:

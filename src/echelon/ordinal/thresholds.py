@@ -115,12 +115,8 @@ def fit_exponential(
     return _pool_adjacent_violators(minimiser, n_classes - 1)
 
 
-def fit_hinge(
-    scores: Vector, codes: Codes, n_classes: int, weights: Matrix | None = None
-) -> Vector:
+def fit_hinge(scores: Vector, codes: Codes, n_classes: int, weights: Matrix) -> Vector:
     """Ordered thresholds that minimise the hinge threshold loss."""
-    if weights is None:
-        weights = np.ones((len(scores), n_classes - 1))
     lower = codes[:, None] <= np.arange(n_classes - 1)
 
     def minimiser(first: int, last: int) -> float:

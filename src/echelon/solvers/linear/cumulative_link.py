@@ -48,8 +48,7 @@ class CumulativeLinkResult:
 
     ``gradient_norm`` is the largest gradient entry divided by the total weight, and
     ``newton_decrement`` is gᵀH⁻¹g/2, which for the convex links estimates how far the objective
-    lies above its minimum. ``flat`` says that Newton steps stayed long although the gradient
-    vanished, as they do when the maximum likelihood lies at infinity.
+    lies above its minimum.
     """
 
     thresholds: Vector
@@ -61,7 +60,6 @@ class CumulativeLinkResult:
     hessian: Matrix
     n_iter: int
     converged: bool
-    flat: bool
 
 
 @dataclass
@@ -96,6 +94,7 @@ def solve_cumulative_link(
         step = _newton_step(hessian, gradient)
         settled = float(np.abs(gradient).max()) <= tol * total
         short = float(np.abs(step).max()) <= 1e-3
+        # Steps stay long although the gradient vanishes where the maximum lies at infinity.
         flat_steps += settled and not short
         if (settled and short) or flat_steps > 5 or n_iter >= max_iter:
             break
@@ -115,7 +114,6 @@ def solve_cumulative_link(
         hessian=hessian,
         n_iter=n_iter,
         converged=settled and short,
-        flat=not short,
     )
 
 
