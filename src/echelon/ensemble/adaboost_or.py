@@ -41,7 +41,7 @@ from ..ordinal.reduction import (
 )
 from ..solvers.boosting.adaboost_or import Learner, Round, boost, share_of_wrong_sides
 from ..solvers.boosting.stumps import StepTable, cheapest_rank, side_weights, sum_steps, tabulate
-from ..tree.stump import ORStump
+from ..tree import ORStump
 
 _BLOCK = 2**16
 

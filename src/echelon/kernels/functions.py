@@ -26,35 +26,6 @@ from .rows import (
 )
 
 
-def read_rates(gamma: npt.ArrayLike) -> float | tuple[float, ...]:
-    """γ of the Gaussian: a float, or a tuple with one per feature."""
-    if isinstance(gamma, str):
-        raise ValueError(
-            f"gamma must be a number or one per feature; found {gamma!r}, which get_kernel "
-            "resolves from data."
-        )
-    rates = np.asarray(gamma, dtype=np.float64)
-    if rates.ndim > 1 or not rates.size:
-        raise ValueError(
-            f"gamma must be one number or one per feature; found an array of shape {rates.shape}."
-        )
-    if not np.isfinite(rates).all() or (rates < 0).any():
-        raise ValueError(f"gamma must be finite and not negative; found {gamma!r}.")
-    return tuple(rates.tolist()) if rates.ndim else float(rates)
-
-
-def check_degree(degree: Any) -> None:
-    """Raise unless the degree is a whole number of at least 1."""
-    if not isinstance(degree, Integral) or int(degree) < 1:
-        raise ValueError(f"degree must be an integer of at least 1; found {degree!r}.")
-
-
-def check_finite(name: str, value: Any) -> None:
-    """Raise unless the value is a finite number."""
-    if not isinstance(value, Real) or not isfinite(float(value)):
-        raise ValueError(f"{name} must be a finite number; found {value!r}.")
-
-
 def check_not_negative(name: str, value: Any) -> None:
     """Raise unless the value is a finite number of at least zero."""
     if not isinstance(value, Real) or not isfinite(float(value)) or float(value) < 0:
@@ -127,7 +98,9 @@ class Polynomial:
     coef0: float = 0.0
 
     def __post_init__(self) -> None:
-        check_degree(self.degree)
+        degree: Any = self.degree
+        if not isinstance(degree, Integral) or int(degree) < 1:
+            raise ValueError(f"degree must be an integer of at least 1; found {degree!r}.")
         check_not_negative("gamma", self.gamma)
         check_not_negative("coef0", self.coef0)
 
@@ -160,7 +133,9 @@ class Sigmoid:
 
     def __post_init__(self) -> None:
         check_not_negative("gamma", self.gamma)
-        check_finite("coef0", self.coef0)
+        coef0: Any = self.coef0
+        if not isinstance(coef0, Real) or not isfinite(float(coef0)):
+            raise ValueError(f"coef0 must be a finite number; found {coef0!r}.")
 
     def block(self, X: Rows, Y: Rows | None = None) -> Array:
         """tanh(γ⟨x_i, y_j⟩ + c)."""
@@ -206,7 +181,22 @@ class Gaussian:
     gamma: npt.ArrayLike
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", read_rates(self.gamma))
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            raise ValueError(
+                f"gamma must be a number or one per feature; found {gamma!r}, which get_kernel "
+                "resolves from data."
+            )
+        rates = np.asarray(gamma, dtype=np.float64)
+        if rates.ndim > 1 or not rates.size:
+            raise ValueError(
+                "gamma must be one number or one per feature; found an array of shape "
+                f"{rates.shape}."
+            )
+        if not np.isfinite(rates).all() or (rates < 0).any():
+            raise ValueError(f"gamma must be finite and not negative; found {gamma!r}.")
+        read = tuple(rates.tolist()) if rates.ndim else float(rates)
+        object.__setattr__(self, "gamma", read)
 
     def block(self, X: Rows, Y: Rows | None = None) -> Array:
         """exp(−Σ_v γ_v (x_iv − y_jv)²)."""
