@@ -232,7 +232,10 @@ class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
     ) -> list[Round]:
         total = float(side_weights(V).sum())
         if total == 0.0:
-            middle = Round(ConstantRanker(_middle(data)), 0.0, 1.0, 0.0)
+            # Nothing costs anything, so the weighted median of the labels is as good as any rank.
+            mass = np.bincount(data.codes, data.sample_weight, minlength=data.n_classes)
+            rank = int(np.searchsorted(np.cumsum(mass), 0.5 * mass.sum()))
+            middle = Round(ConstantRanker(rank), 0.0, 1.0, 0.0)
             return self._grow([middle], None, _figures)
         # The mean of the weights does not depend on the unit of the costs.
         V *= float(data.sample_weight.sum()) * V.shape[1] / total
@@ -329,12 +332,6 @@ def _is_capacity(value: Any) -> bool:
         return False
     (values,) = value.values()
     return hasattr(values, "__len__") and len(values) > 0
-
-
-def _middle(data: OrdinalData) -> int:
-    """Weighted median of the labels."""
-    mass = np.bincount(data.codes, data.sample_weight, minlength=data.n_classes)
-    return int(np.searchsorted(np.cumsum(mass), 0.5 * mass.sum()))
 
 
 def _choose_conversion(conversion: str, estimator: Any) -> str:

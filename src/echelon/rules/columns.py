@@ -95,7 +95,7 @@ def learn_columns(X: Any, nominal: Any = "from_dtype") -> InputColumns:
     if columns is None:
         width = _width(X)
         return InputColumns((None,) * width, (False,) * width)
-    names = _names(frame)
+    names = () if frame is None else tuple(frame.columns)
     listed = None if isinstance(nominal, str) else _listed(nominal, len(columns), names)
     read = [_read(columns, j, frame, listed) for j in range(len(columns))]
     return InputColumns(
@@ -127,7 +127,7 @@ def as_positions(X: Any, columns: InputColumns) -> Any:
     frame = _frame(X)
     if frame is None:
         return _replace_in_array(X, columns, replaced)
-    names = _names(frame)
+    names = tuple(frame.columns)
     if len(names) != len(columns.categories) or (columns.names or names) != names:
         return X
     series = [
@@ -166,10 +166,6 @@ def _frame(X: Any) -> Any:
         # Two columns of one name: scikit-learn decides what to do with it.
         return None
     return frame if isinstance(frame, nw.DataFrame) else None
-
-
-def _names(frame: Any) -> tuple[Any, ...]:
-    return () if frame is None else tuple(frame.columns)
 
 
 def _native_column(frame: Any, j: int) -> LabelColumn:

@@ -16,9 +16,9 @@ from .._utils.types import FrameLike, Matrix, MatrixLike, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation, PairTerm, explanation
-from ..base.validation import OrdinalData
+from ..base.validation import OrdinalData, validate_inputs
 from ..ordinal.reduction import decode
-from .columns import InputColumns
+from .columns import InputColumns, as_positions
 from .ensemble import Levels, RuleEnsemble
 from .rule import Naming, Rule, feature_importances, merge_rounds
 from .words import (
@@ -337,7 +337,9 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
     thresholds_: Vector
 
     def _positions(self, X: Any) -> Matrix:
-        raise NotImplementedError
+        check_is_fitted(self)
+        positions: Matrix = validate_inputs(self, as_positions(X, self._columns))
+        return positions
 
     def _keep_for_names(self, data: OrdinalData, class_mass: Vector) -> None:
         """Keep the figures of the training rows that words for the rules will need."""
