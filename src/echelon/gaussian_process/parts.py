@@ -36,10 +36,9 @@ class Part:
     are only asked for where p > 0.
     """
 
-    slope = 0.0
-
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, slope: float = 0.0) -> None:
         self.kernel = kernel
+        self.slope = slope
         self.n_free = int(kernel.n_dims)
 
     def values(self, X: Array, Y: Array | None) -> Values:
@@ -67,8 +66,7 @@ class Constant(Part):
     """k = c, with θ = ln c."""
 
     def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel)
-        self.slope = float(kernel.constant_value)
+        super().__init__(kernel, float(kernel.constant_value))
 
     def values(self, X: Array, Y: Array | None) -> Values:
         return self.slope
@@ -81,8 +79,7 @@ class White(Part):
     """Noise that a row shares with itself alone: a block has it only where Y is not given."""
 
     def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel)
-        self.slope = float(kernel.noise_level)
+        super().__init__(kernel, float(kernel.noise_level))
 
     def values(self, X: Array, Y: Array | None) -> Values:
         return 0.0 if Y is not None else np.diag(np.full(len(X), self.slope))
@@ -215,8 +212,7 @@ class Dot(Part):
     """k = σ₀² + ⟨x, y⟩, with θ = ln σ₀."""
 
     def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel)
-        self.slope = 2.0 * float(kernel.sigma_0) ** 2
+        super().__init__(kernel, 2.0 * float(kernel.sigma_0) ** 2)
 
     def values(self, X: Array, Y: Array | None) -> Values:
         products = np.asarray(X @ (X if Y is None else Y).T)
