@@ -13,7 +13,7 @@ from support.data import ordinal_data
 from echelon import SVOR, LinearSVOR, RankSVM
 from echelon.export import ExportError, to_onnx
 from echelon.kernels import KERNELS, get_kernel
-from echelon.kernels.parameters import check_not_negative
+from echelon.kernels.functions import check_not_negative
 from echelon.kernels.rows import read_pair, read_rows
 from echelon.ordinal.losses import LOSSES, MarginLoss
 from echelon.tables import labelled_table

@@ -18,7 +18,7 @@ from echelon.ensemble.adaboost_or import AdaBoostOR
 from echelon.ensemble.orboost import ORBoost
 from echelon.linear.prank import PRank
 from echelon.svm.svor import SVOR
-from echelon.tree.stump import ORStump
+from echelon.tree import ORStump
 
 from .registry import Problem, register_model
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from echelon.rules.columns import InputColumns, as_positions, learn_columns
-from echelon.tree.stump import ORStump
+from echelon.tree import ORStump
 
 SIZES = ["small", "medium", "large"]
 COLOURS = ["red", "blue", None, "red"]

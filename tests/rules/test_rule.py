@@ -17,8 +17,8 @@ from support.named_rules import (
 from echelon.datasets import load_esl
 from echelon.ordinal.thresholds import midpoints
 from echelon.rules.columns import InputColumns, learn_columns
+from echelon.rules.explanations import RuleTexts, by_importance
 from echelon.rules.rule import Naming, feature_importances, merge_rounds
-from echelon.rules.text import RuleTexts, by_importance
 from echelon.solvers.rules.bodies import Interval, Membership, covers
 
 # Words

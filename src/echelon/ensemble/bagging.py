@@ -46,10 +46,6 @@ from ..tree.tree import ORTree
 _BLOCK = 2**14
 
 
-def _default_tree() -> ORTree:
-    return ORTree(max_features=0.5)
-
-
 class OrdinalBagging(CostSensitiveMixin, ProbabilityMixin, BaseEstimator):
     """Many rankers, each fitted on rows drawn at random, that vote for the median rank.
 
@@ -166,7 +162,7 @@ class OrdinalBagging(CostSensitiveMixin, ProbabilityMixin, BaseEstimator):
         self._reads_numbers = self.estimator is None or type(self.estimator) is ORTree
 
     def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
-        ranker = clone_or(self.estimator, _default_tree)
+        ranker = clone_or(self.estimator, lambda: ORTree(max_features=0.5))
         draws = self._draws(data)
         if "cost" in ranker.get_params(deep=False):
             ranker.set_params(cost=self.cost)

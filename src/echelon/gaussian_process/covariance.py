@@ -130,7 +130,8 @@ def contract_diagonal(kernel: Any, X: Any, weights: Any) -> Array:
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != (len(X),):
         raise ValueError(f"weights must have the shape {(len(X),)}; found {weights.shape}.")
-    return part_of(kernel).contract_diagonal(X, weights)
+    part = part_of(kernel)
+    return part.contract_diagonal(X, weights) if part.n_free else np.empty(0)
 
 
 def relevance(kernel: Any, n_features: int) -> Array | None:

@@ -49,8 +49,10 @@ from .start import (
     accepts_missing,
     choose_inducing,
     convergence_warnings,
-    first_hyperparameters,
+    first_thresholds,
     gather_rows,
+    make_kernel,
+    read_noise_bounds,
     suitable_threads,
 )
 
@@ -251,7 +253,12 @@ class GPOR(ProbabilityMixin, ThresholdModelMixin, BaseEstimator):
         counted = data.sample_weight > 0
         observed, codes = np.unique(data.codes[counted], return_inverse=True)
         inputs, weights = data.X[counted], data.sample_weight[counted]
-        start = first_hyperparameters(self, inputs, weights, observed, data.n_classes)
+        start = Hyperparameters(
+            kernel=make_kernel(self.kernel, inputs, weights),
+            noise=float(self.noise),
+            thresholds=first_thresholds(self.thresholds, observed, data.n_classes),
+            noise_bounds=read_noise_bounds(self.noise_bounds),
+        )
         rng = check_random_state(self.random_state)
         self.X_train_, self._codes_train, self._weights_train = gather_rows(
             start.kernel, inputs, codes, weights

@@ -65,16 +65,11 @@ class Hyperparameters:
 
     def with_theta(self, theta: Vector) -> Hyperparameters:
         """Hyperparameters of another vector."""
-        n_kernel = self.kernel.n_dims
-        kernel = self.kernel.clone_with_theta(theta[:n_kernel])
-        if self.noise_bounds is None:
-            return replace(self, kernel=kernel, thresholds=from_free(theta[n_kernel:]))
-        return replace(
-            self,
-            kernel=kernel,
-            noise=float(np.exp(theta[n_kernel])),
-            thresholds=from_free(theta[n_kernel + 1 :]),
-        )
+        n_scales, noise = self.kernel.n_dims, self.noise
+        kernel = self.kernel.clone_with_theta(theta[:n_scales])
+        if self.noise_bounds is not None:
+            noise, n_scales = float(np.exp(theta[n_scales])), n_scales + 1
+        return replace(self, kernel=kernel, noise=noise, thresholds=from_free(theta[n_scales:]))
 
     def chain(self, by_kernel: Vector, by_likelihood: ParameterGradient) -> Vector:
         """Gradient in `theta` of its parts."""

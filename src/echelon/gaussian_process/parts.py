@@ -32,13 +32,13 @@ _LISTED = 1 << 20
 class Part:
     """A kernel k with p free parameters θ, on a block of rows X and Y; Y = None stands for Y = X.
 
-    By default values are the kernel's own, and all derivatives are ``slope``.
+    By default values are the kernel's own, and all derivatives are ``slope``. Sums of derivatives
+    are only asked for where p > 0.
     """
 
-    slope = 0.0
-
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, slope: float = 0.0) -> None:
         self.kernel = kernel
+        self.slope = slope
         self.n_free = int(kernel.n_dims)
 
     def values(self, X: Array, Y: Array | None) -> Values:
@@ -66,8 +66,7 @@ class Constant(Part):
     """k = c, with θ = ln c."""
 
     def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel)
-        self.slope = float(kernel.constant_value)
+        super().__init__(kernel, float(kernel.constant_value))
 
     def values(self, X: Array, Y: Array | None) -> Values:
         return self.slope
@@ -80,8 +79,7 @@ class White(Part):
     """Noise that a row shares with itself alone: a block has it only where Y is not given."""
 
     def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel)
-        self.slope = float(kernel.noise_level)
+        super().__init__(kernel, float(kernel.noise_level))
 
     def values(self, X: Array, Y: Array | None) -> Values:
         return 0.0 if Y is not None else np.diag(np.full(len(X), self.slope))
@@ -112,8 +110,6 @@ class Stationary(Part):
         return _one_per_feature(self.length_scale**-2.0, n_features)
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        if not self.n_free:
-            return np.empty(0)
         left, right = self._scaled(X, Y)
         slopes = self._weighted_slopes(left, right, weights, values)
         sums = _sums_of_squared_differences(slopes, left, right)
@@ -201,13 +197,11 @@ class Linear(Part):
         return _one_per_feature(self.kernel.relevance, n_features)
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        if not self.n_free:
-            return np.empty(0)
         sums = np.einsum("iv,iv->v", X, weights @ (X if Y is None else Y))
         return self._by_parameter(sums)
 
     def contract_diagonal(self, X: Array, weights: Array) -> Array:
-        return self._by_parameter(weights @ (X * X)) if self.n_free else np.empty(0)
+        return self._by_parameter(weights @ (X * X))
 
     def _by_parameter(self, sums: Array) -> Array:
         sums = sums * np.squeeze(self.kernel.relevance)
@@ -218,8 +212,7 @@ class Dot(Part):
     """k = σ₀² + ⟨x, y⟩, with θ = ln σ₀."""
 
     def __init__(self, kernel: Kernel) -> None:
-        super().__init__(kernel)
-        self.slope = 2.0 * float(kernel.sigma_0) ** 2
+        super().__init__(kernel, 2.0 * float(kernel.sigma_0) ** 2)
 
     def values(self, X: Array, Y: Array | None) -> Values:
         products = np.asarray(X @ (X if Y is None else Y).T)
@@ -231,8 +224,6 @@ class Scaled(Part):
     """A kernel whose only parameter is a factor of all values, with θ its logarithm."""
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        if not self.n_free:
-            return np.empty(0)
         values = self.values(X, Y) if values is None else values
         return np.array([np.sum(weights * values)])
 
@@ -248,8 +239,6 @@ class Other(Part):
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
         total = np.zeros(self.n_free)
-        if not self.n_free:
-            return total
         m = len(X) if Y is None else len(Y)
         for rows in self._pieces(len(X)):
             for columns in self._pieces(m):
@@ -264,8 +253,6 @@ class Other(Part):
 
     def contract_diagonal(self, X: Array, weights: Array) -> Array:
         total = np.zeros(self.n_free)
-        if not self.n_free:
-            return total
         for rows in self._pieces(len(X)):
             gradient = self.kernel(X[rows], eval_gradient=True)[1]
             total += np.einsum("i,iip->p", weights[rows], gradient)
@@ -290,6 +277,7 @@ class Pair(Part):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.first, self.second = part_of(kernel.k1), part_of(kernel.k2)
+        self.free = [part for part in (self.first, self.second) if part.n_free]
 
     def relevance(self, n_features: int) -> Array | None:
         found = [part.relevance(n_features) for part in (self.first, self.second)]
@@ -310,12 +298,10 @@ class Sum(Pair):
     operation = np.add
 
     def contract(self, X: Array, Y: Array | None, weights: Array, values: Values | None) -> Array:
-        sums = [part.contract(X, Y, weights, None) for part in (self.first, self.second)]
-        return np.concatenate(sums)
+        return np.concatenate([part.contract(X, Y, weights, None) for part in self.free])
 
     def contract_diagonal(self, X: Array, weights: Array) -> Array:
-        sums = [part.contract_diagonal(X, weights) for part in (self.first, self.second)]
-        return np.concatenate(sums)
+        return np.concatenate([part.contract_diagonal(X, weights) for part in self.free])
 
 
 class Product(Pair):
@@ -329,9 +315,10 @@ class Product(Pair):
         return np.concatenate([by_first, _contract_times(self.second, X, Y, weights, b, a)])
 
     def contract_diagonal(self, X: Array, weights: Array) -> Array:
-        a, b = self.first.diagonal(X), self.second.diagonal(X)
-        by_first = self.first.contract_diagonal(X, weights * b)
-        return np.concatenate([by_first, self.second.contract_diagonal(X, weights * a)])
+        pairs = (self.first, self.second), (self.second, self.first)
+        return np.concatenate(
+            [a.contract_diagonal(X, weights * b.diagonal(X)) for a, b in pairs if a.n_free]
+        )
 
     def _factors(self, X: Array, Y: Array | None, product: Values | None) -> tuple[Values, Values]:
         """Values of both parts, by division where the product is known and one is a number."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -23,10 +23,7 @@ from .._utils.types import Codes, Index, Matrix, Vector
 from ..ordinal.arrays import LARGEST_SEED, finite_vector
 from ..solvers.gp.evidence import Evidence
 from .kernels import LinearARD, PearsonKernel
-from .objective import EvidenceObjective, Hyperparameters, Maximum, published_thresholds
-
-if TYPE_CHECKING:
-    from .gpor import GPOR
+from .objective import EvidenceObjective, Maximum, published_thresholds
 
 #: Bounds on length scales and relevances, as multiples of the start: a feature without relevance
 #: goes to the upper one or the lower one.
@@ -86,18 +83,6 @@ def accepts_missing(kernel: Any) -> bool:
     if isinstance(kernel, str):
         return kernel == "pearson"
     return isinstance(kernel, PearsonKernel | ConstantKernel | WhiteKernel)
-
-
-def first_hyperparameters(
-    model: GPOR, X: Matrix, weights: Vector, observed: Codes, n_classes: int
-) -> Hyperparameters:
-    """Hyperparameters of the first start."""
-    return Hyperparameters(
-        kernel=make_kernel(model.kernel, X, weights),
-        noise=float(model.noise),
-        thresholds=_first_thresholds(model.thresholds, observed, n_classes),
-        noise_bounds=_read_noise_bounds(model.noise_bounds),
-    )
 
 
 def gather_rows(
@@ -188,7 +173,7 @@ def _learned_nothing(objective: EvidenceObjective, maximum: Maximum, evidence: E
     return evidence.log_evidence <= shares + _GAIN
 
 
-def _first_thresholds(thresholds: Any, observed: Codes, n_classes: int) -> Vector:
+def first_thresholds(thresholds: Any, observed: Codes, n_classes: int) -> Vector:
     """Thresholds between observed classes: those given at the top of each, or the published."""
     if thresholds is None:
         return published_thresholds(len(observed))
@@ -198,7 +183,8 @@ def _first_thresholds(thresholds: Any, observed: Codes, n_classes: int) -> Vecto
     return values
 
 
-def _read_noise_bounds(bounds: Any) -> tuple[float, float] | None:
+def read_noise_bounds(bounds: Any) -> tuple[float, float] | None:
+    """Least and greatest noise, None where it is fixed."""
     if isinstance(bounds, str) and bounds == "fixed":
         return None
     try:

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from .._utils.types import Index, LabelArray, LabelsLike, MatrixLike, Vector
 from ..base.wrappers import last_step, output_names, transformed
+from ..rules.explanations import by_importance
 from ..rules.rule import Rule, RuleCondition
-from ..rules.text import by_importance
 from ..rules.words import ShownCut, category, plain_number, shown_cut
 from ..solvers.rules.bodies import Interval
 from .table import Feature, Response, Table, read_features, stated_kinds

@@ -7,8 +7,6 @@ double precision), and the same for a subset of the examples.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import numpy as np
 import numpy.typing as npt
 
@@ -24,45 +22,6 @@ _BLOCK_SHARE = 0.25
 _SMALL = 1 << 22
 
 
-class RowSource(Protocol):
-    """What a solver can ask of the kernel matrix of a training set."""
-
-    @property
-    def diagonal(self) -> Array:
-        """k(x_i, x_i)."""
-        ...
-
-    @property
-    def capacity(self) -> int:
-        """How many rows can be held at once."""
-        ...
-
-    @property
-    def largest_block(self) -> int:
-        """How many examples a `block` may have, so that two of them fit into what was granted."""
-        ...
-
-    def rows(self, index: Index) -> tuple[npt.NDArray[Any], Index]:
-        """A matrix, and for each index where in it the row is."""
-        ...
-
-    def block(self, index: Index) -> Array:
-        """K[index, index] in double precision, as a new array."""
-        ...
-
-    def times(self, coef: Array) -> Array:
-        """K·coef in double precision."""
-        ...
-
-    def restrict(self, index: Index) -> RowSource:
-        """Give the source of K[index, index], for ascending indices.
-
-        It takes over the memory for rows; this source may be asked for rows again when the other
-        is no longer used.
-        """
-        ...
-
-
 def row_source(kernel: Kernel, X: Rows, cache_size: float = 200.0) -> RowSource:
     """Choose a source for the kernel matrix of X within ``cache_size`` megabytes.
 
@@ -74,9 +33,8 @@ def row_source(kernel: Kernel, X: Rows, cache_size: float = 200.0) -> RowSource:
     array([3., 6.])
     """
     n = np.shape(X)[0]
-    if isinstance(kernel, Precomputed):
-        return GramRows(kernel.block(X))
-    if n * n <= _SMALL and 8 * n * n <= cache_size * 1e6:
+    small = n * n <= _SMALL and 8 * n * n <= cache_size * 1e6
+    if small or isinstance(kernel, Precomputed):
         return GramRows(kernel.block(X))
     return CachedRows(kernel, X, cache_size)
 
@@ -112,15 +70,15 @@ class GramRows:
         return len(self._gram)
 
     def rows(self, index: Index) -> tuple[Array, Index]:
-        """The matrix itself."""
+        """The matrix itself, and for each index where in it the row is."""
         return self._gram, index
 
     def block(self, index: Index) -> Array:
-        """K[index, index]."""
+        """K[index, index] in double precision, as a new array."""
         return self._gram[np.ix_(index, index)]
 
     def times(self, coef: Array) -> Array:
-        """K·coef, from the columns whose coefficient is not zero."""
+        """K·coef in double precision, from the columns whose coefficient is not zero."""
         used = np.flatnonzero(coef)
         if 2 * len(used) > len(coef):
             return np.asarray(self._gram @ coef)
@@ -148,6 +106,7 @@ class CachedRows:
         self._write = row_writer(kernel, self._X)
         self.diagonal: Array = kernel.diagonal(self._X)
         n = len(self.diagonal)
+        # Two blocks of so many examples fit into what was granted.
         self.largest_block = int(np.sqrt(_BLOCK_SHARE * cache_size * 1e6 / 16))
         n_rows = min(n, max(2, int((1 - _BLOCK_SHARE) * cache_size * 1e6 / (4 * n))))
         self._flat = np.empty(n_rows * n, dtype=np.float32)
@@ -167,7 +126,10 @@ class CachedRows:
         return len(self._rows)
 
     def rows(self, index: Index) -> tuple[npt.NDArray[np.float32], Index]:
-        """The cache, after computing what is missing in the place of what was used longest ago."""
+        """The cache, and for each index where in it the row is.
+
+        What is missing is computed in the place of what was used longest ago.
+        """
         self._clock += 1
         present = self._slot[index]
         self._used[present[present >= 0]] = self._clock
@@ -193,16 +155,20 @@ class CachedRows:
             self._rows[slots[part]] = rows
 
     def block(self, index: Index) -> Array:
-        """K[index, index], computed anew."""
+        """K[index, index] in double precision, computed anew."""
         return self._kernel.block(self._X[index])
 
     def times(self, coef: Array) -> Array:
-        """K·coef, computed anew."""
+        """K·coef in double precision, computed anew."""
         used = np.flatnonzero(coef)
         return apply_kernel(self._kernel, self._X, self._X[used], coef[used])
 
     def restrict(self, index: Index) -> CachedRows:
-        """Keep the cached rows of the examples that stay, shortened in place."""
+        """The source of K[index, index], for ascending indices.
+
+        It takes over the memory for rows, with those of the examples that stay shortened in place;
+        this source may be asked for rows again when the other is no longer used.
+        """
         smaller = object.__new__(CachedRows)
         smaller._kernel = self._kernel
         smaller._X = self._X[index]
@@ -223,3 +189,7 @@ class CachedRows:
         smaller._slot[kept] = np.arange(len(kept))
         self._set_shape(len(self._slot))
         return smaller
+
+
+#: What a solver can ask of the kernel matrix of a training set.
+RowSource = GramRows | CachedRows

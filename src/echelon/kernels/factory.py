@@ -72,9 +72,8 @@ def parameter_names(kernel: Any) -> tuple[str, ...]:
     """
     if isinstance(kernel, str):
         return tuple(field.name for field in fields(_kernel_class(kernel)))
-    if _is_kernel(kernel) or callable(kernel):
-        return ()
-    require_choice("kernel", kernel, KERNELS, *_OTHERS)
+    if not _is_kernel(kernel) and not callable(kernel):
+        require_choice("kernel", kernel, KERNELS, *_OTHERS)
     return ()
 
 

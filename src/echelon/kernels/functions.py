@@ -1,9 +1,11 @@
-"""The kernels: linear, polynomial, Gaussian with one rate or one per feature, and their kin."""
+"""Checks of the kernels' parameters, each with its sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -11,7 +13,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from .._utils.types import Array, Index
-from .parameters import check_degree, check_finite, check_not_negative, read_rates
 from .rows import (
     Rows,
     chunks,
@@ -23,6 +24,13 @@ from .rows import (
     squared_norms,
     transform_in_place,
 )
+
+
+def check_not_negative(name: str, value: Any) -> None:
+    """Raise unless the value is a finite number of at least zero."""
+    if not isinstance(value, Real) or not isfinite(float(value)) or float(value) < 0:
+        raise ValueError(f"{name} must be a finite number that is not negative; found {value!r}.")
+
 
 KernelFunction: TypeAlias = Callable[[Any, Any], npt.ArrayLike]
 """A user's own kernel: from X and Y to the matrix of their values."""
@@ -90,7 +98,9 @@ class Polynomial:
     coef0: float = 0.0
 
     def __post_init__(self) -> None:
-        check_degree(self.degree)
+        degree: Any = self.degree
+        if not isinstance(degree, Integral) or int(degree) < 1:
+            raise ValueError(f"degree must be an integer of at least 1; found {degree!r}.")
         check_not_negative("gamma", self.gamma)
         check_not_negative("coef0", self.coef0)
 
@@ -123,7 +133,9 @@ class Sigmoid:
 
     def __post_init__(self) -> None:
         check_not_negative("gamma", self.gamma)
-        check_finite("coef0", self.coef0)
+        coef0: Any = self.coef0
+        if not isinstance(coef0, Real) or not isfinite(float(coef0)):
+            raise ValueError(f"coef0 must be a finite number; found {coef0!r}.")
 
     def block(self, X: Rows, Y: Rows | None = None) -> Array:
         """tanh(γ⟨x_i, y_j⟩ + c)."""
@@ -169,7 +181,22 @@ class Gaussian:
     gamma: npt.ArrayLike
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", read_rates(self.gamma))
+        gamma = self.gamma
+        if isinstance(gamma, str):
+            raise ValueError(
+                f"gamma must be a number or one per feature; found {gamma!r}, which get_kernel "
+                "resolves from data."
+            )
+        rates = np.asarray(gamma, dtype=np.float64)
+        if rates.ndim > 1 or not rates.size:
+            raise ValueError(
+                "gamma must be one number or one per feature; found an array of shape "
+                f"{rates.shape}."
+            )
+        if not np.isfinite(rates).all() or (rates < 0).any():
+            raise ValueError(f"gamma must be finite and not negative; found {gamma!r}.")
+        read = tuple(rates.tolist()) if rates.ndim else float(rates)
+        object.__setattr__(self, "gamma", read)
 
     def block(self, X: Rows, Y: Rows | None = None) -> Array:
         """exp(−Σ_v γ_v (x_iv − y_jv)²)."""

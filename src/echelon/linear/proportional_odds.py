@@ -358,10 +358,8 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         check_is_fitted(self)
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie between 0 and 1; found {level!r}.")
-        n_thresholds = len(self.thresholds_)
-        order = np.r_[n_thresholds : n_thresholds + len(self.coef_), 0:n_thresholds]
-        estimate = np.concatenate([self.thresholds_, self.coef_])[order]
-        error = np.sqrt(np.diagonal(self.covariance_))[order]
+        estimate = np.concatenate([self.coef_, self.thresholds_])
+        error = np.roll(np.sqrt(np.diagonal(self.covariance_)), len(self.coef_))
         if self.alpha > 0.0:
             error = np.full_like(error, np.nan)
         with np.errstate(invalid="ignore"):

@@ -126,7 +126,10 @@ def _read_polars(y: Any) -> LabelColumn:
 
 def _read_pyarrow(y: Any) -> LabelColumn:
     if not hasattr(y.type, "index_type"):
-        return LabelColumn(_arrow_values(y))
+        if y.null_count:
+            return LabelColumn(np.asarray(y.to_pylist(), dtype=object))
+        flat = {"zero_copy_only": False} if hasattr(y, "buffers") else {}
+        return LabelColumn(plain_array(y.to_numpy(**flat)))
     if hasattr(y, "unify_dictionaries"):
         y = y.unify_dictionaries().combine_chunks()
     indices = y.indices.fill_null(-1).to_numpy(zero_copy_only=False)
@@ -136,12 +139,6 @@ def _read_pyarrow(y: Any) -> LabelColumn:
         "pyarrow",
         bool(y.type.ordered),
     )
-
-
-def _arrow_values(y: Any) -> npt.NDArray[Any]:
-    if y.null_count:
-        return np.asarray(y.to_pylist(), dtype=object)
-    return plain_array(y.to_numpy(zero_copy_only=False) if hasattr(y, "buffers") else y.to_numpy())
 
 
 def _missing(values: npt.NDArray[Any]) -> Mask:

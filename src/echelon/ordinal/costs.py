@@ -67,22 +67,16 @@ def check_cost_matrix(cost: npt.ArrayLike, n_classes: int) -> Matrix:
 
 def require_v_shaped(costs: Matrix, codes: Codes | None = None, *, name: str = "cost") -> None:
     """Raise an error that names the first row whose cost falls away from its own class."""
-    dent = _first_dent(costs, codes)
-    if dent is not None:
-        row, column = dent
+    own = np.arange(len(costs)) if codes is None else codes
+    steps = np.diff(costs, axis=1)
+    outward = np.where(np.arange(steps.shape[1]) >= own[:, None], steps, -steps)
+    dents = np.argwhere(outward < 0)
+    if len(dents):
+        row, column = dents[0]
         raise ValueError(
             f"{name} must be V-shaped, never falling as the prediction moves away from the truth; "
             f"row {row} falls between columns {column} and {column + 1}."
         )
-
-
-def _first_dent(costs: Matrix, codes: Codes | None) -> tuple[int, int] | None:
-    if codes is None:
-        codes = np.arange(len(costs))
-    steps = np.diff(costs, axis=1)
-    outward = np.where(np.arange(steps.shape[1]) >= codes[:, None], steps, -steps)
-    dents = np.argwhere(outward < 0)
-    return (int(dents[0, 0]), int(dents[0, 1])) if len(dents) else None
 
 
 def check_sample_costs(sample_cost: npt.ArrayLike, codes: Codes, n_classes: int) -> Matrix:

@@ -117,7 +117,9 @@ class _Integrals:
 
     def __init__(self, rows: _Rows, left: Array, right: Array) -> None:
         self.rows = rows
-        edge, unit = _edges(rows)
+        # How far inside its thresholds P^power falls to a half, and on what scale.
+        edge = np.maximum(rows.link.quantile(0.5 ** (1.0 / np.maximum(rows.power, 1.0))), 0.0)
+        unit = 1.0 / np.maximum(edge, 1.0)
         self.panels = build_panels(
             left,
             right,
@@ -149,12 +151,6 @@ class _Integrals:
         shift = self.at.ratio * self.t
         low, high = self.at.lower - shift, self.at.upper - shift
         return self.expect(_scale_slope(self.terms, low, high, self.at.width))
-
-
-def _edges(rows: _Rows) -> tuple[Array, Array]:
-    """How far inside its thresholds P^power falls to a half, and on what scale."""
-    edge = np.maximum(rows.link.quantile(0.5 ** (1.0 / np.maximum(rows.power, 1.0))), 0.0)
-    return edge, 1.0 / np.maximum(edge, 1.0)
 
 
 def tilted_terms(

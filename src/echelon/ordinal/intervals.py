@@ -122,12 +122,9 @@ def margin_nonconformity(margins: Matrix, predicted: Codes) -> Matrix:
     violation[:, 1:] = np.maximum.accumulate(-margins, axis=1)
     from_right = np.maximum.accumulate(margins[:, ::-1], axis=1)[:, ::-1]
     violation[:, :-1] = np.maximum(violation[:, :-1], from_right)
-    return _rising_from(np.maximum(violation, 0.0), predicted)
-
-
-def _rising_from(values: Matrix, predicted: Codes) -> Matrix:
-    """Zero at the prediction, and the greatest value between it and each label elsewhere."""
-    levels = np.arange(values.shape[1])
+    values = np.maximum(violation, 0.0)
+    # Zero at the prediction, and the greatest value between it and each label elsewhere.
+    levels = np.arange(thresholds + 1)
     right = np.where(levels > predicted[:, None], values, 0.0)
     left = np.where(levels < predicted[:, None], values, 0.0)
     outward = np.maximum.accumulate(right, axis=1)

@@ -135,7 +135,8 @@ def _sorted_classes(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     if values.dtype.kind == "O":
         values = _common_type(values, name)
     levels = _distinct_sorted(values)
-    if levels.dtype.kind == "f" and _looks_continuous(values, levels):
+    many = len(levels) > 20 and 4 * len(levels) > len(values)
+    if levels.dtype.kind == "f" and many and (levels % 1 != 0).any():
         raise ValueError(
             f"{name} looks continuous: {len(levels)} distinct fractional values in {len(values)} "
             "rows; cut it into ordered classes, or list them as classes=[...]."
@@ -159,10 +160,6 @@ def _distinct_sorted(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
             seen = np.flatnonzero(np.bincount((wide - start).astype(np.intp)))
             return np.asarray(seen.astype(wide.dtype) + start, dtype=values.dtype)
     return np.unique(values)
-
-
-def _looks_continuous(values: npt.NDArray[Any], levels: npt.NDArray[Any]) -> bool:
-    return len(levels) > 20 and 4 * len(levels) > len(values) and bool((levels % 1 != 0).any())
 
 
 def _common_type(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:

@@ -38,14 +38,10 @@ _LOG_NEGLIGIBLE = 40.0
 _ROWS_AT_ONCE = 4096
 
 
-def _unit_moments(n_nodes: int) -> tuple[Array, Array]:
-    """Nodes x on [0, 1], and the weights of ∫ x^j for j = 0 … 3 as columns."""
-    x, weight = np.polynomial.legendre.leggauss(n_nodes)
-    x = 0.5 * (x + 1.0)
-    return x, 0.5 * weight[:, None] * x[:, None] ** np.arange(4)
-
-
-_NODES, _MOMENTS = _unit_moments(26)
+#: nodes x on [0, 1], and the weights of ∫ x^j for j = 0 … 3 as columns
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(26)
+_NODES = 0.5 * (_NODES + 1.0)
+_MOMENTS = 0.5 * _WEIGHTS[:, None] * _NODES[:, None] ** np.arange(4)
 
 
 @dataclass(frozen=True)

@@ -138,11 +138,6 @@ class VoteTally:
         above = np.cumsum(self.mass[:, :0:-1], axis=1)[:, ::-1]
         return vote_margins(above, self.mass.sum(axis=1, keepdims=True))
 
-    def shares(self) -> Matrix:
-        """Share of the weight on each class, (n, K); NaN for a row without votes."""
-        total = self.mass.sum(axis=1, keepdims=True)
-        return np.asarray(np.where(total > 0.0, self.mass, np.nan) / np.where(total > 0, total, 1))
-
 
 def monotone_exceedance(above: Matrix) -> Matrix:
     """Nearest valid P(y > k) to K−1 separate estimates: falling in k and within [0, 1].

@@ -115,12 +115,8 @@ def fit_exponential(
     return _pool_adjacent_violators(minimiser, n_classes - 1)
 
 
-def fit_hinge(
-    scores: Vector, codes: Codes, n_classes: int, weights: Matrix | None = None
-) -> Vector:
+def fit_hinge(scores: Vector, codes: Codes, n_classes: int, weights: Matrix) -> Vector:
     """Ordered thresholds that minimise the hinge threshold loss."""
-    if weights is None:
-        weights = np.ones((len(scores), n_classes - 1))
     lower = codes[:, None] <= np.arange(n_classes - 1)
 
     def minimiser(first: int, last: int) -> float:
@@ -171,18 +167,13 @@ def fit_cost(scores: Vector, costs: Matrix) -> Vector:
         fresh = np.concatenate([[True], gain[1:] < lowest[:-1]])
         start[r] = np.maximum.accumulate(np.where(fresh, np.arange(len(gain)), 0))
         best = lowest + running[:, r]
-    return np.concatenate([[-np.inf], midpoints(values), [np.inf]])[_trace_back(start)]
-
-
-def _trace_back(start: Index) -> Index:
-    """Number of distinct scores below each threshold, from the last threshold to the first."""
-    n_thresholds = len(start) - 1
-    cuts = np.empty(n_thresholds, dtype=np.intp)
-    end = start.shape[1] - 1
-    for r in range(n_thresholds, 0, -1):
+    # Number of distinct scores below each threshold, from the last threshold to the first.
+    cuts = np.empty(n_classes - 1, dtype=np.intp)
+    end = len(values)
+    for r in range(n_classes - 1, 0, -1):
         end = start[r, end]
         cuts[r - 1] = end
-    return cuts
+    return np.concatenate([[-np.inf], midpoints(values), [np.inf]])[cuts]
 
 
 def _hinge_minimiser(up_at: Vector, up: Vector, down_at: Vector, down: Vector) -> float:

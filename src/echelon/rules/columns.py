@@ -87,14 +87,17 @@ def learn_columns(X: Any, nominal: Any = "from_dtype") -> InputColumns:
         choices = ("from_dtype", None)
         require_choice("nominal", nominal, choices, "a list of column names or indices")
     frame = None if nominal is None else _frame(X)
-    if frame is None and (nominal is None or isinstance(nominal, str)):
-        return _all_numeric(_width(X))
-    columns = _array_columns(X) if frame is None else _frame_columns(frame)
+    columns: Sequence[LabelColumn | None] | None = None
+    if frame is not None:
+        columns = _frame_columns(frame)
+    elif nominal is not None and not isinstance(nominal, str):
+        columns = _array_columns(X)
     if columns is None:
-        return _all_numeric(_width(X))
-    listed = None if isinstance(nominal, str) else _listed(nominal, len(columns), _names(frame))
+        width = _width(X)
+        return InputColumns((None,) * width, (False,) * width)
+    names = () if frame is None else tuple(frame.columns)
+    listed = None if isinstance(nominal, str) else _listed(nominal, len(columns), names)
     read = [_read(columns, j, frame, listed) for j in range(len(columns))]
-    names = _names(frame)
     return InputColumns(
         tuple(known for known, _ in read),
         tuple(order for _, order in read),
@@ -124,7 +127,7 @@ def as_positions(X: Any, columns: InputColumns) -> Any:
     frame = _frame(X)
     if frame is None:
         return _replace_in_array(X, columns, replaced)
-    names = _names(frame)
+    names = tuple(frame.columns)
     if len(names) != len(columns.categories) or (columns.names or names) != names:
         return X
     series = [
@@ -165,10 +168,6 @@ def _frame(X: Any) -> Any:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def _names(frame: Any) -> tuple[Any, ...]:
-    return () if frame is None else tuple(frame.columns)
-
-
 def _native_column(frame: Any, j: int) -> LabelColumn:
     return read_column(frame[:, j].to_native(), "X")
 
@@ -200,10 +199,6 @@ def _width(X: Any) -> int:
     shape = getattr(X, "shape", None)
     shape = np.asarray(X).shape if shape is None else tuple(shape)
     return int(shape[1]) if len(shape) == 2 else 0
-
-
-def _all_numeric(width: int) -> InputColumns:
-    return InputColumns((None,) * width, (False,) * width)
 
 
 def _read(

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from .._utils.types import Codes, Matrix, Vector
 from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import monotone_exceedance
-from ..ordinal.thresholds import all_levels, level_of_threshold, margins
+from ..ordinal.thresholds import level_of_threshold, margins
 from ..solvers.rules.bodies import Body, RuleTable, covers, tabulate_rules
 from ..solvers.rules.losses import RuleLoss
 from ..solvers.rules.rank_rules import ClassWeights, RuleRound, replay
@@ -87,10 +87,6 @@ class Levels:
     observed: Codes
     n_classes: int
     joint: bool
-
-    def thresholds(self, found: Vector) -> Vector:
-        """Thresholds of the whole scale; ∓∞ next to levels that do not occur."""
-        return all_levels(found, self.observed, self.n_classes)
 
     def margins(self, found: Matrix) -> Matrix:
         """Margins of the whole scale from those between levels that occur."""

@@ -33,11 +33,11 @@ from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
 from ..base.rounds import StagedMixin, take_rows
-from ..base.validation import one_column, validate_inputs
+from ..base.validation import one_column
 from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count, require_positive
 from ..ordinal.data import OrdinalData, class_factors
 from ..ordinal.reduction import decode, exceedance_to_probabilities
-from ..ordinal.thresholds import margins
+from ..ordinal.thresholds import all_levels, margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.linear.calibration import Calibration, calibrate_by_exponential
 from ..solvers.rules.losses import AbsoluteLoss, RankLoss, RuleLoss, ThresholdLoss, measure
@@ -375,7 +375,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         self.__dict__.pop("thresholds_", None)
         self._calibration = None
         if self._levels.joint:
-            self.thresholds_ = self._levels.thresholds(self._ensembles[0].thresholds)
+            found, observed = self._ensembles[0].thresholds, self._levels.observed
+            self.thresholds_ = all_levels(found, observed, self._levels.n_classes)
         if self.loss == "absolute":
             scores = self._ensembles[0].table(data.X)
             self._calibration = calibrate_by_exponential(
@@ -460,11 +461,6 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
                 f"{self.classes_[lacking].tolist()[0]!r}."
             )
         return data
-
-    def _positions(self, X: Any) -> Matrix:
-        check_is_fitted(self)
-        positions: Matrix = validate_inputs(self, as_positions(X, self._columns))
-        return positions
 
     def _latent(self, X: Any) -> Matrix:
         return self._ensembles[0].table(self._positions(X))

@@ -94,8 +94,11 @@ class RuleCondition:
         return self.text()
 
     def _predicate(self, unit: str, most: int | None) -> str:
-        if self.members_shown:
-            return self._membership(most)
+        names = self.members_shown
+        if len(names) == 1:
+            return f"is {'not ' if self.excludes else ''}{names[0]}"
+        if names:
+            return f"is {'none' if self.excludes else 'one'} of {listing(names, most)}"
         unit = f" {unit}" if unit and self.takes_unit else ""
         low, high = self.lower_shown, self.upper_shown
         if not low and not high:
@@ -105,12 +108,6 @@ class RuleCondition:
         if not high:
             return f"is at least {low}{unit}"
         return f"is {low}{unit}" if low == high else f"is between {low} and {high}{unit}"
-
-    def _membership(self, most: int | None) -> str:
-        names = self.members_shown
-        if len(names) == 1:
-            return f"is {'not ' if self.excludes else ''}{names[0]}"
-        return f"is {'none' if self.excludes else 'one'} of {listing(names, most)}"
 
 
 @dataclass(frozen=True)

@@ -339,7 +339,11 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") 
 def bar(share: float) -> str:
     """A share from 0 to 1 as its percent and a bar."""
     filled = _WIDTH * min(max(share, 0.0), 1.0)
-    drawn = _svg(_outline() + _block(0, 0, filled, _HEIGHT), percent(share))
+    outline = (
+        f'<rect x="0.5" y="0.5" width="{_WIDTH - 1}" height="{_HEIGHT - 1}" fill="none" '
+        'stroke="currentColor" stroke-opacity="0.35"/>'
+    )
+    drawn = _svg(outline + _block(0, 0, filled, _HEIGHT), percent(share))
     return f'<span style="white-space:nowrap;">{percent(share)}&nbsp;{drawn}</span>'
 
 
@@ -370,13 +374,6 @@ def _svg(content: str, words: str) -> str:
     return (
         f'<svg width="{_WIDTH}" height="{_HEIGHT}" style="vertical-align:middle;" role="img" '
         f'aria-label="{escape(words, quote=True)}">{content}</svg>'
-    )
-
-
-def _outline() -> str:
-    return (
-        f'<rect x="0.5" y="0.5" width="{_WIDTH - 1}" height="{_HEIGHT - 1}" fill="none" '
-        'stroke="currentColor" stroke-opacity="0.35"/>'
     )
 
 

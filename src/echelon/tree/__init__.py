@@ -1,6 +1,5 @@
 """The ordinal decision stump and the ordinal decision tree."""
 
-from .stump import ORStump
-from .tree import ORTree
+from .tree import ORStump, ORTree
 
 __all__ = ["ORStump", "ORTree"]

@@ -18,7 +18,7 @@ def test_exact_codes_are_the_ranks_of_the_values(n, span, seed):
         n_bins = max(len(values), 1)
         assert bins.n_bins[j] == n_bins
         np.testing.assert_array_equal(bins.codes[j], np.where(np.isnan(column), n_bins, expected))
-    assert bins.shape == (n, 2)
+    assert bins.codes.shape == (2, n)
 
 
 def test_neighbouring_floats_fall_apart():

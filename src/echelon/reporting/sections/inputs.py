@@ -12,7 +12,7 @@ from ...inspection.raw_rules import raw_rules
 from ...inspection.table import Table as Inputs
 from ...inspection.table import read_features
 from ...plots import EffectDisplay, ImportanceDisplay
-from ...rules.text import by_importance
+from ...rules.explanations import by_importance
 from ..content import (
     Column,
     Figures,

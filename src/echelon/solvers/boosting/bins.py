@@ -55,11 +55,6 @@ class BinnedInputs:
         each = zip(self.codes, self.n_bins, strict=True)
         return np.array([(codes == missing).any() for codes, missing in each], dtype=np.bool_)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and features."""
-        return self.codes.shape[1], self.codes.shape[0]
-
 
 def bin_inputs(
     X: npt.NDArray[np.float64],

@@ -202,8 +202,11 @@ class TreeLearner:
         leaves : ndarray of shape (n,)
             Leaf of every row, −1 for rows that were not looked at.
         """
-        stats = _row_statistics(V)
-        thresholds = V.shape[1]
+        sizes, thresholds = np.abs(V), V.shape[1]
+        if (sizes[:, 1:] == sizes[:, :1]).all():
+            # One column is enough where they are the same at all thresholds.
+            sizes = sizes[:, :1]
+        stats = np.hstack([V, sizes])
         rows = np.flatnonzero(stats[:, thresholds:].any(axis=1)).astype(np.int32)
         if not len(rows):
             # Nothing costs anything: one leaf with the lowest rank.
@@ -251,14 +254,6 @@ class TreeLearner:
             here = feature == j
             edges[here] = np.append(self.bins.edges[j], np.inf)[cut[here]]
         return edges
-
-
-def _row_statistics(V: Matrix) -> Matrix:
-    """V and its sizes: one column if they are the same at all thresholds."""
-    sizes = np.abs(V)
-    if (sizes[:, 1:] == sizes[:, :1]).all():
-        sizes = sizes[:, :1]
-    return np.hstack([V, sizes])
 
 
 def _leaf_margins(signed: Matrix, weight: Vector) -> Matrix:

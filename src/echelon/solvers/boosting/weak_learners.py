@@ -106,7 +106,10 @@ class LinearSearch:
                 )
         if not self.binary:
             coef *= SLOPE / float(self._shares @ np.abs(scores))
-        member = self._in_input_units(coef)
+        weights = np.zeros(self._X.shape[1])
+        weights[self._varying] = coef[:-1] / self._scale
+        intercept = float(coef[-1] - weights[self._varying] @ self._centre)
+        member = LinearMember(weights, intercept, not self.binary)
         h = member.predict(self._X)
         if u @ h < 0.0:
             # What raises the sum of signs can, rarely, lower that of sigmoids.
@@ -118,12 +121,6 @@ class LinearSearch:
         shares = np.zeros(self._X.shape[1])
         shares[self._varying] = np.abs(member.coef[self._varying]) * self._scale
         return shares / max(float(shares.sum()), np.finfo(np.float64).tiny)
-
-    def _in_input_units(self, standardised: Vector) -> LinearMember:
-        coef = np.zeros(self._X.shape[1])
-        coef[self._varying] = standardised[:-1] / self._scale
-        intercept = float(standardised[-1] - coef[self._varying] @ self._centre)
-        return LinearMember(coef, intercept, not self.binary)
 
 
 def linear_scores(members: Sequence[LinearMember], weights: Vector, X: Matrix) -> Vector:

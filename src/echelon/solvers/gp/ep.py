@@ -112,12 +112,12 @@ class _Sweep:
     residual: float
 
 
+@dataclass(frozen=True)
 class _Propagation:
     """What all sweeps share."""
 
-    def __init__(self, prior: Prior, likelihood: OrdinalLikelihood) -> None:
-        self.prior = prior
-        self.likelihood = likelihood
+    prior: Prior
+    likelihood: OrdinalLikelihood
 
     def first_sweep(self, start: Sites | None) -> _Sweep:
         """From sites of an earlier solution if they nearly match, else around the mode."""
@@ -127,12 +127,9 @@ class _Propagation:
                 return sweep
             # A factor is as large as the prior, and is of no use any more.
             del sweep
-        return self.sweep(self._sites_at_mode())
-
-    def _sites_at_mode(self) -> Sites:
         mode = solve_laplace(self.prior, self.likelihood, max_iter=_MODE_STEPS).mean
         terms = self.likelihood.at(mode)
-        return Sites(terms.curvature, terms.curvature * mode + terms.gradient)
+        return self.sweep(Sites(terms.curvature, terms.curvature * mode + terms.gradient))
 
     def sweep(self, sites: Sites) -> _Sweep:
         factor = self.prior.factor(sites.precision)

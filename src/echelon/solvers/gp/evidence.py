@@ -84,10 +84,6 @@ class OrdinalLikelihood:
         width = (self.upper - self.lower) / self.noise
         return LatentTerms(self, *ends, shift_terms(self.link, *ends, width))
 
-    def value(self, latent: Vector) -> float:
-        """Σ w ln P alone."""
-        return self.at(latent).value
-
 
 @dataclass(frozen=True)
 class LatentTerms:

@@ -94,8 +94,8 @@ def _start(
     if start is None:
         return zero, zero
     f = prior.multiply(start)
-    value = 0.5 * float(start @ f) - likelihood.value(f)
-    return (start, f) if value < -likelihood.value(zero) else (zero, zero)
+    value = 0.5 * float(start @ f) - likelihood.at(f).value
+    return (start, f) if value < -likelihood.at(zero).value else (zero, zero)
 
 
 def _line_search(
@@ -113,7 +113,7 @@ def _line_search(
     length = 1.0
     for _ in range(_HALVINGS):
         moved = prior_term + length * linear + 0.5 * length**2 * quadratic
-        value = moved - likelihood.value(f + length * step_f)
+        value = moved - likelihood.at(f + length * step_f).value
         if value <= objective - _ARMIJO * length * decrement:
             return length
         length *= 0.5

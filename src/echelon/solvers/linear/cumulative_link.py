@@ -48,8 +48,7 @@ class CumulativeLinkResult:
 
     ``gradient_norm`` is the largest gradient entry divided by the total weight, and
     ``newton_decrement`` is gᵀH⁻¹g/2, which for the convex links estimates how far the objective
-    lies above its minimum. ``flat`` says that Newton steps stayed long although the gradient
-    vanished, as they do when the maximum likelihood lies at infinity.
+    lies above its minimum.
     """
 
     thresholds: Vector
@@ -61,7 +60,6 @@ class CumulativeLinkResult:
     hessian: Matrix
     n_iter: int
     converged: bool
-    flat: bool
 
 
 @dataclass
@@ -96,6 +94,7 @@ def solve_cumulative_link(
         step = _newton_step(hessian, gradient)
         settled = float(np.abs(gradient).max()) <= tol * total
         short = float(np.abs(step).max()) <= 1e-3
+        # Steps stay long although the gradient vanishes where the maximum lies at infinity.
         flat_steps += settled and not short
         if (settled and short) or flat_steps > 5 or n_iter >= max_iter:
             break
@@ -115,7 +114,6 @@ def solve_cumulative_link(
         hessian=hessian,
         n_iter=n_iter,
         converged=settled and short,
-        flat=not short,
     )
 
 
@@ -244,11 +242,12 @@ def separating_columns(design: StandardizedDesign, codes: Codes, n_classes: int)
     thresholds = n_classes - 1
     rows = sp.csr_array(design.raw_columns())
     below_top, above_bottom = codes < thresholds, codes > 0
+    unit = sp.eye_array(thresholds, format="csr")
     # Slack of each inequality as a row over (δ, η): δ_y − zᵀη and zᵀη − δ_{y−1}.
     slacks = sp.vstack(
         [
-            sp.hstack([_pick(codes[below_top], thresholds), -rows[below_top]]),
-            sp.hstack([-_pick(codes[above_bottom] - 1, thresholds), rows[above_bottom]]),
+            sp.hstack([unit[codes[below_top]], -rows[below_top]]),
+            sp.hstack([-unit[codes[above_bottom] - 1], rows[above_bottom]]),
         ],
         format="csr",
     )
@@ -259,8 +258,3 @@ def separating_columns(design: StandardizedDesign, codes: Codes, n_classes: int)
     if answer.x is None or -answer.fun <= 1e-7:
         return np.empty(0, dtype=np.intp)
     return np.asarray(design.active[np.abs(answer.x[thresholds:]) > 1e-6])
-
-
-def _pick(codes: Codes, size: int) -> sp.csr_array:
-    ones = np.ones(len(codes))
-    return sp.csr_array((ones, (np.arange(len(codes)), codes)), shape=(len(codes), size))

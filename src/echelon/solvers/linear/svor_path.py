@@ -54,7 +54,10 @@ class Step(NamedTuple):
 def ordered_minimiser(schur: Matrix, gradient: Vector, b: Vector) -> Vector:
     """Minimiser of gradientᵀs + ½·sᵀ·schur·s for which b + s ascends."""
     size = np.sqrt(np.diagonal(schur))
-    root, back = _square_root(schur / np.multiply.outer(size, size))
+    # R with RᵀR = schur of unit diagonal, which rounding may have made slightly indefinite.
+    values, vectors = scipy.linalg.eigh(schur / np.multiply.outer(size, size))
+    roots = np.sqrt(np.maximum(values, 1e-14 * values[-1]))
+    root, back = roots[:, None] * vectors.T, vectors / roots
     # In terms of u = root·(size·s) the model is ½‖u − goal‖².
     goal = -(back.T @ (gradient / size))
     free = (back @ goal) / size
@@ -123,13 +126,6 @@ def iterative_solver(
         return Y
 
     return solve
-
-
-def _square_root(matrix: Matrix) -> tuple[Matrix, Matrix]:
-    """R with RᵀR = matrix and its inverse, for a matrix that rounding made slightly indefinite."""
-    values, vectors = scipy.linalg.eigh(matrix)
-    roots = np.sqrt(np.maximum(values, 1e-14 * values[-1]))
-    return roots[:, None] * vectors.T, vectors / roots
 
 
 Progress = Callable[[int, float, float, float], None]

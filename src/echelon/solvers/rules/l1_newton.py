@@ -87,8 +87,13 @@ class RuleProblem:
         return np.asarray(gram + means.T @ curvature.core @ means)
 
     def _scores(self, b: Vector) -> Vector:
+        """Φa."""
         used = np.flatnonzero(b)
-        return _scores_of(self.columns[:, used], b[used] / self.deviations[used])
+        columns, responses = self.columns[:, used], b[used] / self.deviations[used]
+        scores = np.empty(len(columns))
+        for rows in _blocks(columns):
+            scores[rows] = columns[rows].astype(np.float64) @ responses
+        return scores
 
 
 def violation(b: Vector, gradient: Vector, penalty: float) -> Vector:
@@ -225,14 +230,6 @@ def _blocks(columns: Bytes) -> list[slice]:
     n, m = columns.shape
     size = max(256, _BLOCK // max(1, m))
     return [slice(start, start + size) for start in range(0, n, size)]
-
-
-def _scores_of(columns: Bytes, responses: Vector) -> Vector:
-    """Φa."""
-    scores = np.empty(len(columns))
-    for rows in _blocks(columns):
-        scores[rows] = columns[rows].astype(np.float64) @ responses
-    return scores
 
 
 def _sum_by_rule(columns: Bytes, values: Vector) -> Vector:

@@ -361,11 +361,6 @@ class AbsoluteLoss:
         self.zero = 0.0
         self.settle(self.scores)
 
-    def start_at(self, rank: float) -> None:
-        """Let the score 0 mean this rank."""
-        self._residuals += self.zero - rank
-        self.zero = rank
-
     @property
     def thresholds(self) -> Vector:
         """Midway between ranks."""
@@ -404,7 +399,9 @@ class AbsoluteLoss:
 
     def settle(self, scores: Vector) -> None:
         """Let the score 0 mean the rank that is best for these scores."""
-        self.start_at(_median(self._codes - scores, self._weights))
+        rank = _median(self._codes - scores, self._weights)
+        self._residuals += self.zero - rank
+        self.zero = rank
 
 
 #: What boosting descends.

@@ -43,7 +43,6 @@ _WORTH_A_THREAD = 200_000
 # Gains this close may be ties, which the native search counts within a factor of 1 + 1e-9.
 _NEAR_TIE = 1.0 + 1e-6
 
-_NO_DECAY = np.ones(1)
 # Kinds of conditions, as the native search numbers them.
 _AT_MOST, _ABOVE, _AMONG, _NOT_AMONG = range(4)
 
@@ -152,7 +151,7 @@ class RuleSearch:
             terms.lower,
             terms.weights,
             terms.factors,
-            _NO_DECAY if terms.decay is None else terms.decay,
+            np.ones(1) if terms.decay is None else terms.decay,
             terms.per_threshold,
             terms.decay is None,
         )

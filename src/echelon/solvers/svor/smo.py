@@ -178,8 +178,8 @@ class _Engine:
         """Improve a point in place until its gap is small or nothing moves."""
         blocks = _Blocks(dual, source)
         newton = _NewtonSchedule()
-        watch = _ShrinkSchedule(len(dual.codes)) if shrink else None
         rounding = _RoundingWatch()
+        shrink, n_blocks = shrink and len(dual.codes) >= _SHRINK_FROM, 0
         while self.n_steps < self.max_steps:
             limits = kkt_bounds(dual, point)
             if self.progress is not None:
@@ -193,8 +193,9 @@ class _Engine:
             newton.work += steps * blocks.size
             if not steps:
                 return
-            if watch is not None and watch.is_due():
-                staying = watch.staying(dual, point)
+            n_blocks += 1
+            if shrink and n_blocks % _SHRINK_EVERY == 0:
+                staying = _staying(dual, point)
                 if staying is not None:
                     self._descend_without_the_rest(dual, source, point, staying)
                     return
@@ -237,29 +238,18 @@ def snap(alpha: Matrix, upper: Matrix) -> Matrix:
     return np.where(alpha < near, 0.0, np.where(alpha > upper - near, upper, alpha))
 
 
-class _ShrinkSchedule:
-    """When to look for examples that can be left out, and which."""
+def _staying(dual: ThresholdDual, point: Iterate) -> Index | None:
+    """Examples within reach of a kink of their loss; None unless enough others can be left out.
 
-    def __init__(self, n: int) -> None:
-        self._every = _SHRINK_EVERY if n >= _SHRINK_FROM else 0
-        self._count = 0
-
-    def is_due(self) -> bool:
-        self._count += 1
-        return self._every > 0 and self._count % self._every == 0
-
-    def staying(self, dual: ThresholdDual, point: Iterate) -> Index | None:
-        """Examples within reach of a kink of their loss; None unless enough others can go.
-
-        An example whose multipliers are all at bounds, and would stay there if the violations
-        moved its score by as much as the gap, is out of reach.
-        """
-        limits = kkt_bounds(dual, point)
-        as_up, as_low = _violations(dual, point, limits)
-        within = np.maximum(as_up, as_low) > -max(limits.gap, _SHRINK_DISTANCE)
-        if within.mean() > _SHRINK_BELOW:
-            return None
-        return np.flatnonzero(within)
+    An example whose multipliers are all at bounds, and would stay there if the violations
+    moved its score by as much as the gap, is out of reach.
+    """
+    limits = kkt_bounds(dual, point)
+    as_up, as_low = _violations(dual, point, limits)
+    within = np.maximum(as_up, as_low) > -max(limits.gap, _SHRINK_DISTANCE)
+    if within.mean() > _SHRINK_BELOW:
+        return None
+    return np.flatnonzero(within)
 
 
 class _RoundingWatch:

@@ -19,9 +19,8 @@ from support.named_rules import (
     wine_data,
 )
 
-from echelon.rules.explanations import explain_rows
+from echelon.rules.explanations import RuleTexts, by_importance, explain_rows
 from echelon.rules.rule import Naming, merge_rounds
-from echelon.rules.text import RuleTexts, by_importance
 from echelon.rules.words import level, score_ranges
 from echelon.solvers.rules.bodies import Interval, Membership
 
