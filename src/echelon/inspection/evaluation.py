@@ -13,7 +13,6 @@ from .._utils.frames import aligned
 from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
 from ..metrics._labels import LabelPairs, class_sums, require_fraction
 from ..metrics.agreement import kappa_of
-from ..metrics.error import OrdinalReport, ordinal_report
 from ..metrics.measures import MEASURES, known_measures
 from ..metrics.probability import (
     row_coverage,
@@ -21,6 +20,7 @@ from ..metrics.probability import (
     row_ranked_probability_scores,
     row_widths,
 )
+from ..metrics.report import OrdinalReport, ordinal_report
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale

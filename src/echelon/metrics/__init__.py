@@ -18,17 +18,16 @@ from .agreement import (
     weighted_kappa,
 )
 from .error import (
-    OrdinalReport,
     macro_mean_absolute_error,
     maximum_mean_absolute_error,
     mean_absolute_rank_error,
     mean_cost,
-    ordinal_report,
     within_one_accuracy,
     zero_one_error,
 )
 from .probability import ordinal_log_loss, ranked_probability_score
 from .ranking import *  # noqa: F403 - listed there
+from .report import OrdinalReport, ordinal_report
 from .scorers import OrdinalScorer, cost_scorer, get_scorer, scorer_names
 from .significance import (
     FriedmanResult,
