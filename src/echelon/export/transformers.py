@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
@@ -79,10 +80,28 @@ def column_transformer_kinds(transformer: Any, width: int) -> list[str]:
 
 
 def _parts(transformer: Any) -> list[tuple[Any, list[int]]]:
-    # Where fit has found each transformer's columns, however they were named.
-    places = transformer._transformer_to_input_indices
-    steps = [(step, list(places[name])) for name, step, _ in transformer.transformers_]
-    return [(step, chosen) for step, chosen in steps if chosen and not _is_word(step, "drop")]
+    names = list(getattr(transformer, "feature_names_in_", ()))
+    found = []
+    for _, step, columns in transformer.transformers_:
+        with warnings.catch_warnings():
+            # scikit-learn 1.6 warns that the rest will be named, not counted; either is read.
+            warnings.simplefilter("ignore", FutureWarning)
+            chosen = _indices(columns, names, transformer.n_features_in_)
+        if chosen and not _is_word(step, "drop"):
+            found.append((step, chosen))
+    return found
+
+
+def _indices(columns: Any, names: list[str], width: int) -> list[int]:
+    def place(column: Any) -> Any:
+        return names.index(column) if isinstance(column, str) else column
+
+    if isinstance(columns, slice):
+        # A slice of names has its last one too.
+        stop = place(columns.stop) + 1 if isinstance(columns.stop, str) else columns.stop
+        return list(range(width))[place(columns.start) : stop : columns.step]
+    entries = [columns] if isinstance(columns, str) else np.atleast_1d(columns)
+    return np.arange(width)[[place(entry) for entry in entries]].tolist()
 
 
 def _is_nothing(step: Any) -> bool:
