@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echelon.metrics import bounds
-from echelon.metrics.bounds import margin_parts
+from echelon.metrics.bounds import rademacher
 from echelon.metrics.bounds.margin_bounds import matched_rows
 from echelon.metrics.ranking import summary
 from echelon.metrics.ranking.misranking import misranking_loss
@@ -290,7 +290,7 @@ def test_stump_suprema_equal_enumeration(seed):
     signs = np.array(list(product([-1.0, 1.0], repeat=6))).T
     expected = (answers @ signs).max(axis=0)
     found = np.max(
-        [margin_parts._largest(signs, *margin_parts._thresholds(column)) for column in X.T], axis=0
+        [rademacher._largest(signs, *rademacher._thresholds(column)) for column in X.T], axis=0
     )
     np.testing.assert_allclose(found, expected)
     exact = expected.mean() / 6

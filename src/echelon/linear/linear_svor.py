@@ -20,7 +20,7 @@ from ..ordinal.data import OrdinalData, class_factors
 from ..ordinal.labels import OrdinalScale, read_scale
 from ..ordinal.losses import get_loss
 from ..solvers.linear.svor import LinearSVORProblem, solve_linear_svor
-from ..solvers.linear.svor_pass import Chunk, RowSummary, Source, summarise
+from ..solvers.linear.svor_rows import Chunk, RowSummary, Source, summarise
 
 Chunks: TypeAlias = Iterable[Any] | Callable[[], Iterable[Any]]
 """Chunks of rows that can be read again and again."""

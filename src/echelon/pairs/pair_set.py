@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.types import Codes, FrameLike, KeysLike, Vector, VectorLike
-from .queries import by_id, checked_weights, judged_pairs, query_codes
+from .judgements import judged_pairs
+from .queries import by_id, checked_weights, query_codes
 
 # A query with more levels than this is summed on its own.
 _MANY_LEVELS = 64

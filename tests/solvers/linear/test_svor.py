@@ -10,16 +10,14 @@ from echelon.ordinal.losses import HINGE, LOSSES, SQUARED_HINGE
 from echelon.solvers.linear import svor_path as linear_svor_path
 from echelon.solvers.linear.svor import LinearSVORProblem, solve_linear_svor, tie_thresholds
 from echelon.solvers.linear.svor_pass import (
-    DenseBlock,
-    SparseBlock,
     ThresholdLoss,
     curvature_product,
     evaluate,
     match_sides,
     slopes_along,
-    summarise,
 )
 from echelon.solvers.linear.svor_path import iterative_solver, ordered_minimiser
+from echelon.solvers.linear.svor_rows import DenseBlock, SparseBlock, summarise
 
 
 def make_problem(X, codes, W, *, C=1.0, squared=True, weights=None, loss=None):

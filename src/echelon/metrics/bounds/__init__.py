@@ -11,14 +11,16 @@ from .margin_bounds import (
     margin_bound,
     rank_boost_margin_bound,
 )
-from .margin_parts import (
-    RademacherEstimate,
+from .margin_loss import (
     boosting_margin_loss_bound,
     boosting_rounds,
-    kernel_rademacher,
-    kernel_rademacher_bound,
     margin_loss,
     margin_loss_curve,
+)
+from .rademacher import (
+    RademacherEstimate,
+    kernel_rademacher,
+    kernel_rademacher_bound,
     stump_rademacher,
     stump_rademacher_bound,
 )

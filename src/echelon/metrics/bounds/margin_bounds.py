@@ -13,7 +13,8 @@ from ..._utils.types import Codes, Matrix
 from ...ordinal.arrays import finite_vector, require_count, require_positive
 from ...pairs.pair_set import PairSet
 from .._labels import require_fraction
-from .margin_parts import margin_loss, stump_rademacher, stump_rademacher_bound
+from .margin_loss import margin_loss
+from .rademacher import stump_rademacher, stump_rademacher_bound
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._utils.types import Matrix, Vector
-from .svor_pass import SparseBlock
+from .svor_rows import SparseBlock
 
 _BLOCK_ROWS = 8192
 

@@ -34,8 +34,9 @@ import numpy as np
 
 from ..._utils.types import Codes, Matrix, Vector
 from ...ordinal.losses import MarginLoss
-from .svor_pass import RowSummary, Source, ThresholdLoss
+from .svor_pass import ThresholdLoss
 from .svor_path import NewtonPath, Progress
+from .svor_rows import RowSummary, Source
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,4 @@
-"""Rows in blocks, centred on the fly, so that a pass over the data needs one block of memory.
-
-A *source* of rows is anything that can be iterated again and again and yields (X, codes, weights),
-with X dense or CSR: a list with one entry for data in memory, or an object that reads chunks from
-a disk. Only products with the centred inputs leave this module.
+"""One pass over the rows: value, gradient and curvature of a threshold loss.
 
 With margins m_ik = Z_ik(f_i − b_k), scores f_i = x_i·w, t = 1 − m and masses c_ik = C·s_i·W_ik, the
 losses with a ramp are
@@ -26,124 +22,15 @@ there the dual objective is flat to first order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._utils.types import Codes, Mask, Matrix, Vector
 from ...ordinal.losses import Function, MarginLoss
-
-Chunk = tuple[Any, Codes, Vector]
-Source = Iterable[Chunk]
-
-# A dense block and its scaled copy stay in the cache of a processor.
-_DENSE_ENTRIES = 1 << 17
-_SPARSE_ROWS = 1 << 15
-
-
-@dataclass(frozen=True)
-class RowSummary:
-    """What one pass tells before the fit: weighted means of the inputs, weight of each class."""
-
-    centre: Vector
-    class_mass: Vector
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns d."""
-        return len(self.centre)
-
-
-def summarise(source: Source, n_classes: int) -> RowSummary:
-    """Weighted column means and class masses of a source."""
-    mass = np.zeros(n_classes)
-    total: Vector | None = None
-    for X, codes, weights in source:
-        mass += np.bincount(codes, weights, minlength=n_classes)
-        part = np.asarray(X.T @ weights).ravel()
-        total = part if total is None else total + part
-    if total is None:
-        raise ValueError("the source of rows must yield at least one chunk.")
-    return RowSummary(total / (mass.sum() or 1.0), mass)
-
-
-class DenseBlock:
-    """Some rows of X − centre."""
-
-    def __init__(self, X: Matrix, centre: Vector) -> None:
-        self._B = X - centre
-
-    def dot(self, V: Matrix) -> Matrix:
-        """Products of the rows with a vector or with the columns of a matrix."""
-        return np.asarray(self._B @ V)
-
-    def transpose_dot(self, R: Matrix) -> Matrix:
-        """Sums of the rows under the weights in the columns of R."""
-        return np.asarray(self._B.T @ R)
-
-    def gram(self, curvature: Vector) -> Matrix:
-        """Σ_i curvature_i·x_i·x_iᵀ."""
-        curved = np.flatnonzero(curvature)
-        rows = self._B
-        if 4 * len(curved) < 3 * len(curvature):
-            # Where few rows have any, as late in the path to the hinge, the others cost nothing.
-            rows, curvature = rows[curved], curvature[curved]
-        half = rows * np.sqrt(curvature)[:, None]
-        return np.asarray(half.T @ half)
-
-    def squares(self, curvature: Vector) -> Vector:
-        """Diagonal of `gram`."""
-        return np.asarray(curvature @ self._B**2)
-
-
-class SparseBlock:
-    """Some rows of X − centre for a sparse X, with the centre carried through the products."""
-
-    def __init__(self, X: Any, centre: Vector) -> None:
-        self._X = sp.csr_array(X)
-        self._centre = centre
-
-    def dot(self, V: Matrix) -> Matrix:
-        """Products of the rows with a vector or with the columns of a matrix."""
-        return np.asarray(self._X @ V - self._centre @ V)
-
-    def transpose_dot(self, R: Matrix) -> Matrix:
-        """Sums of the rows under the weights in the columns of R."""
-        return np.asarray(self._X.T @ R - np.multiply.outer(self._centre, R.sum(axis=0)))
-
-    def gram(self, curvature: Vector) -> Matrix:
-        """Σ_i curvature_i·x_i·x_iᵀ."""
-        weighted = sp.diags_array(curvature) @ self._X
-        raw = (self._X.T @ weighted).toarray()
-        cross = np.multiply.outer(self._centre, np.asarray(weighted.sum(axis=0)).ravel())
-        square = np.multiply.outer(self._centre, self._centre) * curvature.sum()
-        return np.asarray(raw - cross - cross.T + square)
-
-    def squares(self, curvature: Vector) -> Vector:
-        """Diagonal of `gram`."""
-        raw = np.asarray(self._X.power(2).T @ curvature)
-        sums = np.asarray(self._X.T @ curvature)
-        return np.asarray(raw - 2.0 * self._centre * sums + curvature.sum() * self._centre**2)
-
-
-Block = DenseBlock | SparseBlock
-
-
-def blocks(source: Source, centre: Vector) -> Iterator[tuple[Block, Codes, Vector]]:
-    """Centred blocks of a source, each of a size that suits the processor."""
-    for X, codes, weights in source:
-        sparse = sp.issparse(X)
-        size = _SPARSE_ROWS if sparse else max(64, _DENSE_ENTRIES // max(1, len(centre)))
-        for first in range(0, len(codes), size):
-            rows = slice(first, first + size)
-            # A slice of a sparse matrix is a copy.
-            part = X if len(codes) <= size else X[rows]
-            block: Block = SparseBlock(part, centre) if sparse else DenseBlock(part, centre)
-            yield block, codes[rows], weights[rows]
-
+from .svor_rows import Block, Source, blocks
 
 # Losses that grow beyond all numbers are cut off here, far above any point that a search keeps.
 _LARGEST = 1e100
