@@ -149,8 +149,9 @@ class _WorkerPool:
         self._folder.cleanup()
 
     def _stop_workers(self) -> None:
+        # Killing asks the system's pgrep, which not every machine has; idle processes just end.
+        self._executor.shutdown(wait=True, kill_workers=bool(self.running))
         self.running.clear()
-        self._executor.shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
