@@ -1,5 +1,6 @@
 import json
 import math
+import multiprocessing
 import os
 import signal
 import time
@@ -105,15 +106,15 @@ def test_arrays_and_frames_of_any_library():
         run_contest(frame)
 
 
-def count_plays(monkeypatch):
-    played = []
+def count_runs(monkeypatch):
+    ran = []
 
     def counting(experiment, task, *clock):
-        played.append((task.model, task.fold))
+        ran.append((task.model, task.fold))
         return run_fold(experiment, task, *clock)
 
     monkeypatch.setattr(workers, "run_fold", counting)
-    return played
+    return ran
 
 
 def interrupt_after(n):
@@ -136,11 +137,11 @@ def test_an_interruption_keeps_what_is_done_and_a_second_run_does_the_rest(
     part = run_contest(table, on_progress=interrupt_after(4), **options)
     assert part.interrupted
     assert sorted(row.n_folds for row in part.rows) == [1, 1, 2]
-    played = count_plays(monkeypatch)
+    ran = count_runs(monkeypatch)
     resumed = run_contest(table, **options)
     assert not resumed.interrupted
-    assert len(played) == 5
-    assert all(fold > 0 for _, fold in played)
+    assert len(ran) == 5
+    assert all(fold > 0 for _, fold in ran)
     options["store"] = None
     whole = run_contest(table, **options)
     assert [row.model for row in resumed.rows] == [row.model for row in whole.rows]
@@ -165,9 +166,9 @@ def test_a_store_of_something_else_is_not_used(monkeypatch, tmp_path, change):
         options["cost"] = SKEWED
     else:
         options[{"seed": "random_state", "folds": "folds"}[change]] = 3
-    played = count_plays(monkeypatch)
+    ran = count_runs(monkeypatch)
     board = run_contest(X, y, **options)
-    assert len(played) == board.planned
+    assert len(ran) == board.planned
 
 
 def test_a_torn_last_line_is_dropped(monkeypatch, tmp_path):
@@ -177,9 +178,9 @@ def test_a_torn_last_line_is_dropped(monkeypatch, tmp_path):
     run_contest(X, y, **options)
     whole = store.read_bytes()
     store.write_bytes(whole[:-30])
-    played = count_plays(monkeypatch)
+    ran = count_runs(monkeypatch)
     run_contest(X, y, **options)
-    assert played == [("ridge", 2)]
+    assert ran == [("ridge", 2)]
     lines = store.read_bytes().splitlines()
     assert [json.loads(line)["outcome"]["fold"] for line in lines] == [0, 1, 2]
 
@@ -194,9 +195,9 @@ def test_lines_that_are_not_ours_are_left_alone(monkeypatch, tmp_path):
     options = {"candidates": roster(RIDGE), "folds": 2, "repeats": 1, "store": store}
     run_contest(X, y, **options)
     assert store.read_bytes().startswith(foreign)
-    played = count_plays(monkeypatch)
+    ran = count_runs(monkeypatch)
     assert run_contest(X, y, **options).best.n_folds == 2
-    assert played == []
+    assert ran == []
 
 
 def test_a_store_that_cannot_be_used_is_a_warning(tmp_path):
@@ -306,21 +307,21 @@ class Endless(ThresholdModelMixin, BaseEstimator):
         return self.model_.predict(X)
 
 
-def arena_of(candidate, settings):
+def experiment_of(candidate, settings):
     X, y = ordinal_data(n=40)
     splits = [(np.arange(30), np.arange(30, 40))]
     return Experiment(X, y, [0, 1, 2, 3], splits, {"m": Entry("m", candidate, settings)})
 
 
 def test_a_fold_that_takes_too_long_is_given_up():
-    outcome = run_fold(arena_of(Endless(), {}), FoldTask("m", 0, limit=0.2))
+    outcome = run_fold(experiment_of(Endless(), {}), FoldTask("m", 0, limit=0.2))
     assert outcome.error.startswith("One fold took more than")
     assert not outcome.figures
 
 
 def test_after_a_search_that_takes_too_long_the_models_own_settings_are_used():
     ticks = iter([0.0, 10.0, 13.0])
-    experiment = arena_of(Endless(1.0), {"patience": (0.0, 1.0)})
+    experiment = experiment_of(Endless(1.0), {"patience": (0.0, 1.0)})
     outcome = run_fold(experiment, FoldTask("m", 0, limit=0.4), lambda: next(ticks))
     assert outcome.search_given_up
     assert outcome.seconds == 3.0
@@ -339,16 +340,16 @@ def test_a_time_limit_that_is_not_reached_leaves_nothing_behind():
 class DeadPool:
     """An executor whose processes die with one model; the first has no time for others."""
 
-    hired = 0
+    started = 0
 
     def __init__(self, **_):
-        DeadPool.hired += 1
+        DeadPool.started += 1
 
     def submit(self, function, *arguments):
         future = Future()
         if arguments and arguments[0].model == "odds":
             future.set_exception(BrokenProcessPool("gone"))
-        elif arguments and DeadPool.hired > 1:
+        elif arguments and DeadPool.started > 1:
             future.set_result(run_fold(DeadPool.experiment, arguments[0]))
         elif arguments:
             future.set_running_or_notify_cancel()
@@ -364,7 +365,7 @@ def test_a_process_that_dies_costs_its_model_only(monkeypatch, table):
     from echelon.model_selection import contest
 
     experiment = contest.make_experiment(table, candidates=roster(ODDS, RIDGE), folds=2, repeats=1)
-    DeadPool.experiment, DeadPool.hired = experiment, 0
+    DeadPool.experiment, DeadPool.started = experiment, 0
     monkeypatch.setattr(workers, "ProcessPoolExecutor", DeadPool)
     board = contest.finish(contest.ExperimentRun(experiment), n_jobs=2)
     assert "ended unexpectedly" in board.failures["odds"]
@@ -372,11 +373,11 @@ def test_a_process_that_dies_costs_its_model_only(monkeypatch, table):
     assert [(row.model, row.n_folds) for row in board.rows] == [("ridge", 2)]
 
 
-def test_a_process_that_dies_between_units_is_replaced(monkeypatch, table):
+def test_a_process_that_dies_between_tasks_is_replaced(monkeypatch, table):
     from echelon.model_selection import contest
 
     experiment = contest.make_experiment(table, candidates=roster(RIDGE), folds=2, repeats=1)
-    DeadPool.experiment, DeadPool.hired, refusals = experiment, 1, iter([True])
+    DeadPool.experiment, DeadPool.started, refusals = experiment, 1, iter([True])
     submit = DeadPool.submit
 
     def refuse_once(self, function, *arguments):
@@ -388,6 +389,16 @@ def test_a_process_that_dies_between_units_is_replaced(monkeypatch, table):
     monkeypatch.setattr(workers, "ProcessPoolExecutor", DeadPool)
     board = contest.finish(contest.ExperimentRun(experiment), n_jobs=2)
     assert board.best.n_folds == 2
+
+
+def test_idle_processes_end_where_there_is_no_pgrep(monkeypatch, table, tmp_path):
+    # joblib kills through it; processes that stay are waited for when the program ends.
+    monkeypatch.setattr(workers._WorkerPool, "is_ready", lambda self: True)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    before = set(multiprocessing.active_children())
+    board = run_contest(table, candidates=roster(ODDS), folds=2, repeats=1, n_jobs=2)
+    assert board.best.n_folds == 2
+    assert set(multiprocessing.active_children()) <= before
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .failures import UsageError, guarded
+from .oddities import Oddities
 from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed
-from .predict import Oddities
 from .values import read_cost, refuse_model_as_table, require_confidence, require_places
 from .views import json_text, show_notes, write_file, write_report
 

@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .failures import UsageError, guarded
+from .oddities import Oddities
 from .options import Data, Delimiter, Format, Model
 from .values import refuse_model_as_table, require_places
 from .views import show_notes, step_line
 
 if TYPE_CHECKING:
-    from echelon.tables import Schema
     from echelon.trained import TrainedModel
 
 # Rows that are read, predicted and written together: enough that the work is in the loops, few
 # enough that the memory does not grow with the file.
 _ROWS = 32_768
-_MOST_CATEGORIES = 100
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -137,47 +136,3 @@ def in_order(
         finally:
             for future in waiting:
                 future.cancel()
-
-
-class Oddities:
-    """Columns of a model's inputs that have had no value so far, and texts that it has not seen.
-
-    Parameters
-    ----------
-    schema : Schema
-    """
-
-    def __init__(self, schema: Schema) -> None:
-        # A column of sentences has new ones in every row, of which there is nothing to say.
-        self._known = {
-            column.name: set(column.levels or ())
-            for column in schema.columns
-            if column.kind == "category" and len(column.levels or ()) <= _MOST_CATEGORIES
-        }
-        self._empty = dict.fromkeys(schema.names)
-        self._new: dict[str, str] = {}
-        self._rows: dict[str, int] = dict.fromkeys(self._known, 0)
-
-    def watch(self, pieces: Iterable[Any]) -> Iterator[Any]:
-        """The pieces of a table as they are."""
-        from echelon.tables.faults import MISSING_MARKS
-        from echelon.tables.schema import level_text
-
-        for frame in pieces:
-            for name in [name for name in self._empty if frame[name].notna().any()]:
-                del self._empty[name]
-            for name, known in self._known.items():
-                for value, count in frame[name].value_counts().items():
-                    text = level_text(value)
-                    if count and text not in known and text.strip() not in MISSING_MARKS:
-                        self._new.setdefault(name, text)
-                        self._rows[name] += count
-            yield frame
-
-    def notes(self, data: str) -> list[str]:
-        """A sentence for each column without a value, then for each with new texts."""
-        return [f"No row of {data} has a value in column {name!r}." for name in self._empty] + [
-            f"Column {name!r} has categories that the model has not seen, such as {text!r}, in "
-            f"{self._rows[name]:,} {'row' if self._rows[name] == 1 else 'rows'}."
-            for name, text in self._new.items()
-        ]

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from joblib import effective_n_jobs
 from scipy.special import expit
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._utils.messages import require_choice, warn_caller
+from .._utils.messages import warn_caller
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -26,7 +25,7 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, SignedLearnerMixin
-from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks, seed
+from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ..base.rounds import StagedMixin, take_rows
 from ..ordinal.arrays import require_positive
 from ..ordinal.data import OrdinalData
@@ -34,20 +33,22 @@ from ..ordinal.reduction import (
     ProbabilityLink,
     VoteTally,
     decode,
-    reverse_reduce,
-    side_matrix,
     untilted_probabilities,
     vote_margins,
 )
 from ..solvers.boosting.adaboost_or import Learner, Round, boost, share_of_wrong_sides
 from ..solvers.boosting.stumps import StepTable, cheapest_rank, side_weights, sum_steps, tabulate
 from ..tree import ORStump
+from .cost_learner import (
+    ConstantRanker,
+    Setting,
+    choose_conversion,
+    cost_member,
+    signed_member,
+    weakest_good_one,
+)
 
 _BLOCK = 2**16
-
-Setting = dict[str, Any]
-#: Fits an estimator with a parameter set to signed weights, and gives its ranks of the rows.
-Fitter = Callable[[Matrix, Setting], tuple[Any, Codes]]
 
 
 class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
@@ -208,7 +209,7 @@ class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
         ranker = clone_or(self.estimator, ORStump)
         self._reads_numbers = (
             isinstance(ranker, SignedLearnerMixin)
-            and _choose_conversion(self.conversion, ranker) == "cost"
+            and choose_conversion(self.conversion, ranker) == "cost"
             and (self.capacity is None or set(self.capacity) <= ranker._free_parameters)
         )
 
@@ -218,10 +219,10 @@ class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
             ((name, values),) = self.capacity.items()
             settings = [{name: value} for value in values]
         if self._reads_numbers:
-            fit = _signed_member(ranker, data, effective_n_jobs(self.n_jobs), rng)
+            fit = signed_member(ranker, data, effective_n_jobs(self.n_jobs), rng)
         else:
-            fit = _cost_member(ranker, data, _choose_conversion(self.conversion, ranker), rng)
-        return lambda V: _weakest_good_one(fit, settings, V, self.target_error)
+            fit = cost_member(ranker, data, choose_conversion(self.conversion, ranker), rng)
+        return lambda V: weakest_good_one(fit, settings, V, self.target_error)
 
     def _boost(
         self,
@@ -332,100 +333,3 @@ def _is_capacity(value: Any) -> bool:
         return False
     (values,) = value.values()
     return hasattr(values, "__len__") and len(values) > 0
-
-
-def _choose_conversion(conversion: str, estimator: Any) -> str:
-    """What ``"auto"`` stands for, and whether the estimator can do what was asked."""
-    require_choice("conversion", conversion, ("auto", "cost", "weight", "resample"))
-    needed = {"cost": "sample_cost", "weight": "sample_weight"}
-    if conversion == "auto":
-        able = (kind for kind, name in needed.items() if has_fit_parameter(estimator, name))
-        return next(able, "resample")
-    if conversion in needed and not has_fit_parameter(estimator, needed[conversion]):
-        raise ValueError(
-            f"conversion={conversion!r} needs an estimator whose fit accepts "
-            f"{needed[conversion]}; {type(estimator).__name__} does not."
-        )
-    return conversion
-
-
-def _fit_on_costs(
-    member: Any, X: Any, codes: Codes, costs: Matrix, conversion: str, rng: np.random.RandomState
-) -> Any:
-    """Fit on costs per example, or on weights or a sample that stand for them.
-
-    An example weighs as much as its greatest cost, max_k c[k], as [LL09] section 5.2 has it.
-    """
-    if conversion == "cost":
-        return member.fit(X, codes, sample_cost=costs)
-    weights = costs.max(axis=1)
-    if conversion == "weight":
-        return member.fit(X, codes, sample_weight=weights)
-    drawn = rng.choice(_num_samples(X), size=_num_samples(X), p=weights / weights.sum())
-    if len(np.unique(codes[drawn])) < 2:
-        # Too few for any classifier: the two classes of greatest weight stand beside the sample.
-        greatest = np.argsort(-np.bincount(codes, weights))[:2]
-        drawn[:2] = [np.argmax(np.where(codes == level, weights, -1.0)) for level in greatest]
-    return member.fit(_safe_indexing(X, drawn), codes[drawn])
-
-
-class ConstantRanker(BaseEstimator):
-    """One rank for all rows: what is left when no ranker is better."""
-
-    def __init__(self, rank: int = 0) -> None:
-        self.rank = rank
-
-    def predict(self, X: Any) -> Codes:
-        """The rank, once for each row."""
-        return np.full(_num_samples(X), self.rank, dtype=np.intp)
-
-
-def _signed_member(
-    ranker: SignedLearnerMixin, data: OrdinalData, n_threads: int, rng: np.random.RandomState
-) -> Fitter:
-    """An estimator that learns from signed weights, with its inputs prepared once."""
-    find = ranker._signed_learner(data, n_threads, rng)
-
-    def fit(V: Matrix, setting: Setting) -> tuple[Any, Codes]:
-        if setting:
-            ranker.set_params(**setting)
-        result, ranks = find(V)
-        return ranker._adopted(result, data.n_classes, data.X.shape[1]), ranks
-
-    return fit
-
-
-def _cost_member(
-    ranker: Any, data: OrdinalData, conversion: str, rng: np.random.RandomState
-) -> Fitter:
-    """An estimator that knows nothing of signed weights and learns from the costs behind them."""
-    sides = side_matrix(data.codes, data.n_classes)
-
-    def fit(V: Matrix, setting: Setting) -> tuple[Any, Codes]:
-        _, costs = reverse_reduce(sides, np.abs(V))
-        member = seed(clone(ranker), rng).set_params(**setting)
-        _fit_on_costs(member, data.X, data.codes, costs, conversion, rng)
-        return member, member_ranks(member, data.X, data.n_classes)
-
-    return fit
-
-
-def _weakest_good_one(
-    fit: Fitter,
-    settings: list[Setting],
-    V: Matrix,
-    target_error: float,
-) -> tuple[Any, Codes]:
-    """The first member whose error is at most the target, or else the one of least error."""
-    if len(settings) == 1:
-        return fit(V, settings[0])
-    best: tuple[float, Any, Codes] | None = None
-    for setting in settings:
-        member, ranks = fit(V, setting)
-        error = share_of_wrong_sides(V, ranks)
-        if error <= target_error:
-            return member, ranks
-        if best is None or error < best[0]:
-            best = error, member, ranks
-    assert best is not None
-    return best[1:]

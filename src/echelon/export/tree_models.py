@@ -9,7 +9,7 @@ import numpy as np
 
 from .._utils.types import Matrix, Vector
 from ..ensemble import AdaBoostOR, ORBoost, OrdinalBagging
-from ..ensemble.adaboost_or import ConstantRanker
+from ..ensemble.cost_learner import ConstantRanker
 from ..ordinal.reduction import side_matrix
 from ..ordinal.thresholds import level_of_threshold
 from ..ranking import RankBoost

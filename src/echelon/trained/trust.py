@@ -26,7 +26,7 @@ OWN_TYPES: dict[str, str] = {
     "echelon.LowRankImputer": "echelon.gaussian_process.imputation.LowRankImputer",
     "echelon.MarginLPRanker": "echelon.ranking.margin_lp.MarginLPRanker",
     "echelon.ORBoost": "echelon.ensemble.orboost.ORBoost",
-    "echelon.ORStump": "echelon.tree.tree.ORStump",
+    "echelon.ORStump": "echelon.tree.stump.ORStump",
     "echelon.ORTree": "echelon.tree.tree.ORTree",
     "echelon.OnlineRankSVM": "echelon.ranking.online_rank_svm.OnlineRankSVM",
     "echelon.OrdinalBagging": "echelon.ensemble.bagging.OrdinalBagging",

@@ -1,5 +1,6 @@
 """The ordinal decision stump and the ordinal decision tree."""
 
-from .tree import ORStump, ORTree
+from .stump import ORStump
+from .tree import ORTree
 
 __all__ = ["ORStump", "ORTree"]

@@ -1,4 +1,4 @@
-"""The ordinal decision stump and the ordinal decision tree."""
+"""The ordinal decision tree."""
 
 from __future__ import annotations
 
@@ -24,120 +24,13 @@ from .._utils.types import (
     Vector,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import ProbabilityMixin, SignedLearnerMixin, ThresholdModelMixin
+from ..base.mixins import ProbabilityMixin, SignedLearnerMixin
 from ..base.rounds import take_rows
 from ..base.validation import validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..ordinal.data import OrdinalData
-from ..ordinal.reduction import side_matrix
-from ..ordinal.thresholds import margins
 from ..solvers.boosting.bins import bin_inputs, check_max_bins
 from ..solvers.boosting.ordinal_tree import CRITERIA, OrdinalTree, TreeLearner, TreeLimits
-from ..solvers.boosting.stumps import Stump, StumpSearch
-
-
-class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
-    """One feature cut into at most K ranges, each with its rank: the stump of least cost.
-
-    Parameters
-    ----------
-    max_bins : int, optional
-        Cut features at most between so many bins of about equal weight, 2 to 255, for large data;
-        by default anywhere between two values.
-    cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
-        V-shaped cost to minimise.
-    class_weight : "balanced" or dict from label to weight, optional
-    classes : sequence, optional
-        The labels from lowest to highest; by default read from `y`.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (K,)
-        Labels from lowest to highest.
-    feature_ : int
-        The column that decides.
-    direction_ : int
-        +1 if ranks rise with the feature, −1 if they fall.
-    thresholds_ : ndarray of shape (K−1,)
-        Ascending, on the scale of direction × feature; −∞ or +∞ for ranks that are not given.
-    missing_rank_ : int
-        Rank of rows whose feature is missing: the one that costs least among such rows in the
-        training data, or among all rows if there were none.
-    training_cost_ : float
-        Mean cost on the training data, which no other stump undercuts.
-    feature_importances_ : ndarray of shape (d,)
-        1 at the feature that decides; all 0 if the stump gives one rank to all.
-
-    Notes
-    -----
-    The rule is r(x) = #{k : q·x_j > θ_k} with θ ascending, and the stump minimises Σ_i c_i[r(x_i)]
-    over j, q = ±1 and θ, exactly: see ``echelon.solvers.boosting.stumps``. Equal values share a
-    rank.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from echelon import ORStump
-    >>> stump = ORStump().fit([[0.0], [1.0], [2.0], [3.0]], [1, 1, 2, 3])
-    >>> stump.thresholds_
-    array([1.5, 2.5])
-    >>> stump.predict([[1.2], [9.0]])
-    array([1, 3])
-    """
-
-    _takes_missing = True
-
-    def __init__(
-        self,
-        max_bins: int | None = None,
-        *,
-        cost: CostLike = "absolute",
-        class_weight: ClassWeightLike = None,
-        classes: LabelsLike | None = None,
-    ) -> None:
-        self.max_bins = max_bins
-        self.cost = cost
-        self.class_weight = class_weight
-        self.classes = classes
-
-    def _fit_signed(self, data: OrdinalData, V: Matrix) -> None:
-        stump, _ = self._signed_learner(data, 1)(V)
-        self._adopt(stump)
-        self.training_cost_ = stump.cost / float(data.sample_weight.sum())
-
-    def _signed_learner(
-        self, data: OrdinalData, n_threads: int, rng: Any = None
-    ) -> Callable[[Matrix], tuple[Stump, Codes]]:
-        bins = bin_inputs(data.X, check_max_bins(self.max_bins), data.sample_weight)
-        return StumpSearch(bins, data.n_classes, n_threads).find
-
-    def _adopt(self, stump: Stump) -> None:
-        self.feature_ = stump.feature
-        self.direction_ = stump.direction
-        self.thresholds_ = stump.thresholds
-        self.missing_rank_ = stump.missing_rank
-        self._stump = stump
-
-    def _ranks(self, X: Matrix) -> Codes:
-        return self._stump.ranks(X)
-
-    @property
-    def feature_importances_(self) -> Vector:
-        """1 at the feature that decides; all 0 if the stump gives one rank to all."""
-        importances = np.zeros(self.n_features_in_)
-        importances[self.feature_] = float(np.isfinite(self.thresholds_).any())
-        return importances
-
-    def _latent(self, X: Any) -> Vector:
-        return np.asarray(self.direction_ * validate_inputs(self, X)[:, self.feature_])
-
-    def _margins(self, X: Any) -> Matrix:
-        scores = self._latent(X)
-        values = margins(scores, self.thresholds_)
-        missing = np.isnan(scores)
-        if missing.any():
-            values[missing] = side_matrix(np.array([self.missing_rank_]), len(self.classes_))
-        return values
 
 
 class ORTree(SignedLearnerMixin, ProbabilityMixin, BaseEstimator):

@@ -21,6 +21,20 @@ def test_exact_codes_are_the_ranks_of_the_values(n, span, seed):
     assert bins.codes.shape == (2, n)
 
 
+@pytest.mark.parametrize("n_cuts", [0, 1, 2, 3, 100, 254, 255, 5_000])
+def test_codes_are_the_numbers_of_cuts_below(n_cuts):
+    rng = np.random.default_rng(n_cuts)
+    cuts = np.unique(rng.standard_normal(n_cuts))
+    column = np.concatenate([rng.standard_normal(300), cuts, [np.inf, -np.inf, np.nan]])
+    # A column of a table, not one by itself in memory.
+    X = np.column_stack([column, column[::-1]])
+    codes = code_inputs(X, [cuts, cuts[:0]])
+    assert codes.dtype == (np.uint8 if n_cuts < 255 else np.int32)
+    expected = (column[:, None] > cuts).sum(axis=1)
+    np.testing.assert_array_equal(codes[0], np.where(np.isnan(column), len(cuts) + 1, expected))
+    np.testing.assert_array_equal(codes[1], np.isnan(column[::-1]))
+
+
 def test_neighbouring_floats_fall_apart():
     values = np.array([1.0, np.nextafter(1.0, 2.0), np.finfo(float).max, -np.finfo(float).max])
     bins = bin_inputs(values[:, None])
