@@ -24,22 +24,24 @@ demo: $(VENV)/.demo ## Leaderboard of ordinal models on an embedded data set
 	@echo "== echelon compare --example lev"
 	@$(BIN)/echelon compare --example lev --repeats 1 --budget 45s --out leaderboard.csv
 
+# A process that is done takes tests from the other.
+PROCESSES := -n 2 --dist worksteal
 # The tests run in two processes, so that more threads of each would only wait for each other.
 check test coverage: export OPENBLAS_NUM_THREADS := 1
 check test coverage: export OMP_NUM_THREADS := 1
 
 .PHONY: check coverage
 check: $(VENV)/.dev lint ## Static checks and the quick tier of tests, in about a minute
-	@echo "== quick tests" && $(BIN)/python -m pytest -q -n 2 $(QUICK)
+	@echo "== quick tests" && $(BIN)/python -m pytest -q $(PROCESSES) $(QUICK)
 
 coverage: $(VENV)/.dev ## Line and branch coverage of the package by all tests
-	@$(BIN)/python -m pytest -q -n 2 --cov --cov-report=term:skip-covered --cov-report=html:build/coverage
+	@$(BIN)/python -m pytest -q $(PROCESSES) --cov --cov-report=term:skip-covered --cov-report=html:build/coverage
 
 test: $(VENV)/.dev lint ## Every test and every static check
 	@echo "== tests"
-	@$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest $(PROCESSES) $(PYTEST_ARGS)
 	@echo "== examples in docstrings and documents"
-	@$(BIN)/python -m pytest -q -n 2 --doctest-modules --doctest-glob='*.md' \
+	@$(BIN)/python -m pytest -q $(PROCESSES) --doctest-modules --doctest-glob='*.md' \
 	  --pyargs echelon --ignore-glob='*/cli/__main__.py' README.md docs
 
 lint: $(VENV)/.dev

@@ -1,5 +1,7 @@
 """Settings and strategies shared by all tests."""
 
+import gc
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +14,12 @@ settings.register_profile(
     derandomize=True,
 )
 settings.load_profile("echelon")
+
+
+def pytest_collection_finish():
+    """Thousands of collected tests stay until the end; no collection of garbage looks at them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ import subprocess
 import sys
 from textwrap import dedent
 
-import pytest
-
 REFUSE = """
 import sys
 
@@ -65,21 +63,32 @@ def test_models_need_no_extra():
     assert (answer.stdout, answer.stderr) == ("[1]\n", "")
 
 
-@pytest.mark.parametrize(
-    ("use", "sentence"),
-    [
-        ("to_onnx(model)", "to_onnx needs onnx; install it with the onnx extra"),
-        ("plots.LatentDisplay.from_estimator(model, X, y)", "Plots need matplotlib; install it"),
-        ("report(model, X, y)", "Reports need jinja2; install it with the report extra"),
-        ("tables.read_table(table)", "Tables need pandas; install it with the cli extra"),
-        ("tables.TableWriter('t.csv')", "Tables need pandas; install it with the cli extra"),
-        ("datasets.load_lev(as_frame=True)", "Data frames need pandas; install it with the cli"),
-    ],
-)
-def test_use_names_the_extra(tmp_path, use, sentence):
-    table = tmp_path / "table.csv"
-    table.write_text("a,y\n1,2\n")
-    answer = run(f"{MODEL}table = {str(table)!r}\n{use}")
-    found = answer.stderr.strip().splitlines()[-1]
-    assert found.startswith(f"ModuleNotFoundError: {sentence}")
-    assert re.search(r"pip install 'echelon\[\w+\]'\.$", found)
+USES = {
+    "to_onnx(model)": "to_onnx needs onnx; install it with the onnx extra",
+    "plots.LatentDisplay.from_estimator(model, X, y)": "Plots need matplotlib; install it",
+    "report(model, X, y)": "Reports need jinja2; install it with the report extra",
+    "tables.read_table('t.csv')": "Tables need pandas; install it with the cli extra",
+    "tables.TableWriter('t.csv')": "Tables need pandas; install it with the cli extra",
+    "datasets.load_lev(as_frame=True)": "Data frames need pandas; install it with the cli",
+}
+
+
+def test_use_names_the_extra(tmp_path):
+    (tmp_path / "t.csv").write_text("a,y\n1,2\n")
+    answer = run(
+        f"""{MODEL}
+import os
+os.chdir({str(tmp_path)!r})
+for use in {list(USES)!r}:
+    try:
+        eval(use)
+    except ModuleNotFoundError as error:
+        print(error)
+    else:
+        print(use, "needs no extra")
+"""
+    )
+    assert not answer.stderr
+    for found, sentence in zip(answer.stdout.splitlines(), USES.values(), strict=True):
+        assert found.startswith(sentence)
+        assert re.search(r"pip install 'echelon\[\w+\]'\.$", found)

@@ -108,4 +108,6 @@ def test_scikit_learn(estimator, check):
         pytest.skip(COARSE)
     if isinstance(estimator, GPOR) and check.func.__name__ in SKIPPED_FOR_PROCESSES:
         pytest.skip(SKIPPED_FOR_PROCESSES[check.func.__name__])
+    if isinstance(estimator, GPOR):
+        estimator.set_params(max_iter=3)  # a search takes most of the time and no check looks at it
     check(estimator)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,9 @@ LEFT_OUT = {
     "python -m benchmarks": "takes minutes; tests/test_benchmarks.py runs small ones",
 }
 #: Tables that a page takes for the reader's own.
-GIVEN = dict.fromkeys(("README.md", "docs/index.md"), ("reviews.csv", "new_reviews.csv"))
+GIVEN = {"README.md": ("reviews.csv", "new_reviews.csv")}
+#: Pages that show again what others do, on the same tables; what both show is run once.
+ALSO_IN = {"README.md": ["docs/index.md"]}
 #: Comparisons of two models in place of all, which take the minutes of their budget; one process.
 LESS_WORK = {
     "compare": [
@@ -99,7 +102,9 @@ def blocks(page: Path) -> Iterator[Block]:
 
 _PAGES = {name_of(page): list(blocks(page)) for page in pages()}
 _WITH_COMMANDS = [
-    name for name, found in _PAGES.items() if any(block.language in SHELL for block in found)
+    name
+    for name, found in _PAGES.items()
+    if any(block.language in SHELL for block in found) and name not in chain(*ALSO_IN.values())
 ]
 
 
@@ -125,8 +130,10 @@ def test_python_blocks_are_where_doctests_are_looked_for():
 
 @pytest.mark.parametrize("page", _WITH_COMMANDS)
 def test_commands_run_and_print_what_is_shown(page, tmp_path):
-    found = _PAGES[page]
+    found = [block for name in (page, *ALSO_IN.get(page, ())) for block in _PAGES[name]]
     script = [line for block in found if block.language in SHELL for line in _runnable(block.lines)]
+    if page in ALSO_IN:
+        script = list(dict.fromkeys(script))
     for number, name in enumerate(GIVEN.get(page, ())):
         _reviews(seed=number).to_csv(tmp_path / name, index=False)
     printed = _run(script, tmp_path) if script else ""

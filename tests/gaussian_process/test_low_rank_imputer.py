@@ -26,7 +26,7 @@ def low_rank(seed, n=14, d=7, rank=2, noise=0.2, share=0.8):
     return holes, whole
 
 
-def least_objective(X, W, rank, rng, starts=10):
+def least_objective(X, W, rank, rng, starts=6):
     """Minimum over offsets and both factors, by a general method from random starts."""
     n, d = X.shape
 
@@ -49,7 +49,7 @@ def least_objective(X, W, rank, rng, starts=10):
 
 @pytest.mark.parametrize("graded", [False, True], ids=["holes", "graded"])
 @pytest.mark.parametrize("shape", [(14, 7), (6, 12)])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_objective_is_the_least_that_brute_force_finds(seed, shape, graded):
     X, _ = low_rank(seed, *shape)
     rng = np.random.default_rng(seed)

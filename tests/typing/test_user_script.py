@@ -64,26 +64,16 @@ def by_pyright(folder, *scripts):
     ]
 
 
-@pytest.fixture(scope="module", params=[by_mypy, by_pyright], ids=["mypy", "pyright"])
-def said(request, tmp_path_factory):
-    """What a checker says of the program and of the one with mistakes, read at once."""
-    folder = tmp_path_factory.mktemp("checked")
-    mistakes = folder / "mistakes.py"
+# One test, so that a checker reads the package once, however tests are dealt to processes.
+@pytest.mark.parametrize("check", [by_mypy, by_pyright], ids=["mypy", "pyright"])
+def test_a_good_program_has_no_error_and_mistakes_have(check, tmp_path):
+    mistakes = tmp_path / "mistakes.py"
     mistakes.write_text(MISTAKES)
-    return request.param(folder, SCRIPT, mistakes)
-
-
-def test_a_good_program_has_no_error(said):
+    said = check(tmp_path, SCRIPT, mistakes)
     faults = [f"{line}: {text}" for name, line, _, text in said if name == SCRIPT.name]
     assert not faults, "\n".join(faults)
-
-
-def test_mistakes_are_errors(said):
     found = {line for name, line, kind, _ in said if name == "mistakes.py" and kind == "error"}
     assert found == WRONG_LINES
-
-
-def test_fit_gives_the_estimators_own_type(said):
     (revealed,) = [
         text for name, line, kind, text in said if kind in ("note", "information") and line == 7
     ]

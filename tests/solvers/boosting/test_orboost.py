@@ -186,7 +186,7 @@ def test_thousands_of_rounds_on_separable_rows_stay_finite(rng, loss, base):
         objectives(codes, 3)[loss],
         learner,
         12,
-        n_rounds=10_000 if loss == "all" else 2_000,
+        n_rounds=4_000 if loss == "all" else 2_000,
         learning_rate=1.0,
         rng=np.random.default_rng(0),
     ):
