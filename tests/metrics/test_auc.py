@@ -9,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sklearn_metrics
 
-from echelon.metrics.ranking.auc import (
+from echelon.metrics.ranking.auc import auc_score, multipartite_auc, roc_curve
+from echelon.metrics.ranking.auc_intervals import (
     auc_confidence_interval,
     auc_deviation,
     auc_deviation_probability,
-    auc_score,
     compare_auc,
-    multipartite_auc,
-    roc_curve,
 )
 from echelon.metrics.ranking.misranking import misranking_loss
 from echelon.metrics.ranking.significance import per_query

@@ -1,4 +1,4 @@
-"""Checks of the kernels' parameters, each with its sentence."""
+"""The kernels: linear, polynomial, Gaussian with one rate or one per feature, and their kin."""
 
 from __future__ import annotations
 

@@ -3,8 +3,9 @@
 from .calibration import CumulativeCalibrationDisplay
 from .comparison import CriticalDifferenceDisplay, LeaderboardDisplay
 from .confusion import OrdinalConfusionDisplay
-from .curves import BoostingCurveDisplay, EffectDisplay, LearningCurveDisplay
+from .curves import BoostingCurveDisplay, LearningCurveDisplay
 from .decision_boundary import DecisionBoundaryDisplay
+from .effect import EffectDisplay
 from .importance import ImportanceDisplay, RelevanceDisplay, RuleCoverageDisplay
 from .latent import LatentDisplay
 from .margins import MarginDistributionDisplay

@@ -1,4 +1,4 @@
-"""How the error falls with the rounds of an ensemble and with more rows, and predictions move."""
+"""How the error falls with the rounds of an ensemble, and with more rows."""
 
 from __future__ import annotations
 
@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._utils.messages import require_choice
-from .._utils.types import (
-    ClassesLike,
-    EstimatorLike,
-    KeysLike,
-    LabelsLike,
-    MatrixLike,
-    Vector,
-    VectorLike,
-)
+from .._utils.types import EstimatorLike, KeysLike, LabelsLike, MatrixLike, Vector, VectorLike
 from ..metrics import misranking_loss
 from ..ordinal.arrays import check_weights
 from ..ordinal.costs import cost_matrix
@@ -29,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-    from ..inspection import Effect, LearningCurve
+    from ..inspection import LearningCurve
 
 
 class BoostingCurveDisplay(Display):
@@ -258,154 +249,3 @@ class LearningCurveDisplay(Display):
             ax, sizes[-1], ends, [label for label, *_ in parts], [color for *_, color in parts]
         )
         style.name_axes(ax, "training rows", self.measure, self.name)
-
-
-#: share of the height that the histogram of the input takes at the bottom
-_STRIP = 0.1
-
-
-class EffectDisplay(Display):
-    """Mean prediction over the rows as one input takes each of some values.
-
-    Parameters
-    ----------
-    effect : object
-        What `echelon.inspection.feature_effects` gives for an input: ``feature``, ``kind``
-        ("number", "date" or "category"), ``values``, ``expected_rank``, ``cumulative`` of shape
-        (p, K−1), the mean of P(y ≤ k), or None, ``histogram`` (edges and counts, or positions of
-        categories and counts) or None, and, if it has them, ``unit`` and ``classes``.
-    classes : sequence, optional
-        The labels from lowest to highest, in place of those of `effect`.
-
-    Attributes
-    ----------
-    ax_, figure_ : matplotlib axes and figure
-    line_ : list of matplotlib lines
-        One for the expected rank, or one per threshold.
-    """
-
-    def __init__(self, effect: Effect, *, classes: ClassesLike | None = None) -> None:
-        self.effect = effect
-        known = getattr(effect, "classes", None) if classes is None else classes
-        self.classes = None if known is None else list(known)
-
-    def _size(self) -> tuple[float, float]:
-        return 3.4, 2.5
-
-    def plot(self, ax: Axes | None = None, *, response: str = "expected_rank") -> Self:
-        """Draw the effect.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        response : {"expected_rank", "cumulative"}, default="expected_rank"
-            The expected rank, or the probabilities of all classes, one above the other.
-
-        Returns
-        -------
-        display : EffectDisplay
-            This object.
-        """
-        require_choice("response", response, ("expected_rank", "cumulative"))
-        if response == "cumulative" and self.effect.cumulative is None:
-            raise ValueError(
-                "response must be 'expected_rank': the model gives no class probabilities."
-            )
-        ax = self._start(ax, grid="y")
-        if response == "cumulative":
-            self._draw_cumulative()
-        else:
-            self._draw_expected_rank()
-        self._draw_histogram()
-        style.name_axes(ax, x=style.shortened(self.effect.feature, 40))
-        return self
-
-    @property
-    def _is_number(self) -> bool:
-        return self.effect.kind != "category"
-
-    def _places(self) -> Any:
-        values = self.effect.values
-        if self.effect.kind == "date":
-            return np.asarray(values, dtype="datetime64[s]").astype(np.float64) / 86_400.0
-        if self._is_number:
-            return np.asarray(values, dtype=np.float64)
-        return np.arange(len(values), dtype=np.float64)
-
-    def _draw_expected_rank(self) -> None:
-        heights = np.asarray(self.effect.expected_rank, dtype=np.float64)
-        form = "-" if self._is_number else "o"
-        self.line_ = self.ax_.plot(
-            self._places(), heights, form, color=style.SECOND, linewidth=1.6, markersize=6
-        )
-        self._set_heights(heights)
-        is_score = getattr(self.effect, "unit", "ranks") == "score"
-        style.name_axes(self.ax_, y="mean score" if is_score else "expected rank")
-
-    def _draw_cumulative(self) -> None:
-        """Areas, or bars, of the class probabilities on top of each other."""
-        below = np.asarray(self.effect.cumulative, dtype=np.float64)
-        edges = np.column_stack([np.zeros(len(below)), below, np.ones(len(below))])
-        at, n = self._places(), edges.shape[1] - 1
-        self.line_ = []
-        for k, color in enumerate(style.class_colors(n)):
-            low, high = edges[:, k], edges[:, k + 1]
-            if self._is_number:
-                self.ax_.fill_between(at, low, high, facecolor=color, alpha=0.6, linewidth=0)
-            else:
-                self.ax_.bar(at, high - low, 0.7, bottom=low, color=color, alpha=0.6)
-            if k < n - 1 and self._is_number:
-                self.line_ += self.ax_.plot(at, high, color=color, linewidth=1.2)
-        self.ax_.set_ylim(-_STRIP / (1 - _STRIP), 1.0)
-        self._set_width()
-        self._name_classes(edges[-1], n)
-        style.name_axes(self.ax_, y="share of each class")
-
-    def _name_classes(self, edges: Any, n: int) -> None:
-        labels = range(n) if self.classes is None else self.classes
-        shown = style.thinned(n, 0.9 * style.points(self.ax_)[1], 1.25 * style.SMALL)
-        style.label_ends(
-            self.ax_,
-            self.ax_.get_xlim()[1],
-            [float(edges[k] + edges[k + 1]) / 2 for k in shown],
-            [style.shortened(labels[k], 12) for k in shown],
-            [style.INK] * len(shown),
-        )
-
-    def _set_heights(self, heights: Any) -> None:
-        low, high = float(np.nanmin(heights)), float(np.nanmax(heights))
-        # A change of less than a tenth of a rank should look small.
-        room = max(high - low, 0.1)
-        middle = 0.5 * (low + high)
-        low, high = middle - 0.58 * room, middle + 0.58 * room
-        self.ax_.set_ylim(low - 2.0 * _STRIP * (high - low), high)
-        self._set_width()
-
-    def _set_width(self) -> None:
-        at = self._places()
-        if not self._is_number:
-            self.ax_.set_xlim(-0.6, len(at) - 0.4)
-            style.name_ticks(self.ax_.xaxis, at, self.effect.values, most=14)
-            return
-        self.ax_.set_xlim(at[0], at[-1] if at[-1] > at[0] else at[0] + 1.0)
-        if self.effect.kind == "date":
-            ends = np.linspace(at[0], at[-1], 3)
-            days = (ends * 86_400).astype("datetime64[s]").astype("datetime64[D]")
-            self.ax_.set_xticks(ends, labels=[str(day) for day in days])
-
-    def _draw_histogram(self) -> None:
-        """Where the rows lie, as a faint strip at the bottom."""
-        if self.effect.histogram is None:
-            return
-        at, counts = (np.asarray(part, dtype=np.float64) for part in self.effect.histogram)
-        if not counts.max(initial=0.0) > 0:
-            return
-        edges = at if self._is_number else np.r_[at - 0.3, at[-1:] + 0.7]
-        limits = (*self.ax_.get_xlim(), *self.ax_.get_ylim())
-        low, high = limits[2:]
-        heights = _STRIP * (high - low) * counts / counts.max()
-        widths = np.diff(edges) if self._is_number else 0.6
-        look: Any = {"align": "edge", "color": style.FAINT, "alpha": 0.45, "linewidth": 0}
-        self.ax_.bar(edges[:-1], heights, widths, low, **look)
-        self.ax_.set_xlim(*limits[:2])
-        self.ax_.set_ylim(low, high)

@@ -5,17 +5,14 @@ for all queries at once.
 """
 
 from ..scorers import RankingScorer, get_ranking_scorer, make_ranking_scorer, ranking_scorer_names
-from .auc import (
+from .auc import RocCurve, auc_score, multipartite_auc, roc_curve
+from .auc_intervals import (
     AUCComparison,
     AUCInterval,
-    RocCurve,
     auc_confidence_interval,
     auc_deviation,
     auc_deviation_probability,
-    auc_score,
     compare_auc,
-    multipartite_auc,
-    roc_curve,
 )
 from .emphasis import check_emphasis, preference_loss, weighted_misranking
 from .first_hit import expected_reciprocal_rank, hit_rate, mean_reciprocal_rank, reciprocal_rank
