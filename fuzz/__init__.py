@@ -1,0 +1,1 @@
+"""Campaigns of random cases against everything that takes what others give."""

@@ -1,0 +1,76 @@
+"""What a campaign is, what one of its cases may end in, and how ends are counted."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+
+ANSWERED = "answered"
+REFUSED = "refused"
+# How a case may end that must not happen. The first two are seen by the runner from outside.
+FINDINGS = {
+    "crash": "the process died",
+    "hang": "no answer in time",
+    "not finite": "an answer with NaN or an infinite number",
+    "foreign": "an exception that is not one of ours",
+    "sanitizer": "a report of AddressSanitizer or UndefinedBehaviorSanitizer",
+    "different": "another answer without a word",
+    "harm": "something was run, opened or left behind that must not be",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case, or ``count`` of them that ended alike.
+
+    ``outcome`` is ``ANSWERED``, ``REFUSED`` (a sentence of ours) or a key of ``FINDINGS``.
+    """
+
+    subject: str
+    outcome: str
+    detail: str = ""
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        if self.outcome not in (ANSWERED, REFUSED, *FINDINGS):
+            raise ValueError(f"{self.outcome!r} is no way for a case to end.")
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A module of this package: its name, its part of the time and the time one case may take."""
+
+    name: str
+    title: str
+    share: float
+    seconds: float = 20.0
+
+    def load(self) -> Callable[[int], Case]:
+        """``case(seed)`` of the module; the same seed is the same case."""
+        return importlib.import_module(f"fuzz.{self.name}").case
+
+    def environment(self) -> dict[str, str]:
+        """What the module adds to the environment of its workers (``environment()``, if it has one)."""
+        module = importlib.import_module(f"fuzz.{self.name}")
+        return module.environment() if hasattr(module, "environment") else {}
+
+
+@dataclass
+class Tally:
+    """Cases per subject and outcome, and the first findings with the seeds that repeat them."""
+
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    findings: list[dict[str, object]] = field(default_factory=list)
+
+    def add(self, seed: int, case: Case) -> None:
+        """Count a case; keep it if it must not have ended so."""
+        self.counts.setdefault(case.subject, Counter())[case.outcome] += case.count
+        if case.outcome in FINDINGS:
+            self.findings.append({"seed": seed, **asdict(case)})
+
+    @property
+    def cases(self) -> int:
+        """How many cases there were."""
+        return sum(sum(c.values()) for c in self.counts.values())

@@ -1,0 +1,118 @@
+"""Run a campaign in worker processes that may die or hang without ending it."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from fuzz.campaign import Campaign, Case, Tally
+
+ROOT = Path(__file__).parents[1]
+# A sanitizer's report is known by these words on standard error.
+REPORTS = ("AddressSanitizer", "runtime error:", "LeakSanitizer")
+
+
+class Worker:
+    """A worker process; ``ask`` gives the case of a seed, or how the process failed."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        environment = {**os.environ, "PYTHONFAULTHANDLER": "1", "PYTHONPATH": _search_path()}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "fuzz.worker", campaign.name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.log,
+            text=True,
+            bufsize=1,
+            cwd=ROOT,
+            env={**environment, **campaign.environment()},
+            start_new_session=True,
+        )
+        if self._line(120.0) is None:
+            raise RuntimeError(f"The worker of {campaign.name} did not start:\n{self._words()}")
+
+    def ask(self, seed: int) -> Case:
+        """The case of this seed; a dead or late process is a finding."""
+        assert self.process.stdin is not None
+        start = self.log.seek(0, os.SEEK_END)
+        try:
+            self.process.stdin.write(f"{seed}\n")
+            line = self._line(self.campaign.seconds)
+        except BrokenPipeError:
+            line = ""
+        words = self._words(start)
+        if line is None:
+            return Case("unknown", "hang", words)
+        if not line:
+            return Case("unknown", _kind_of(words, "crash"), f"{self.process.wait()}: {words}")
+        case = Case(**json.loads(line))
+        return Case(case.subject, _kind_of(words, case.outcome), words or case.detail, case.count)
+
+    def _line(self, seconds: float) -> str | None:
+        assert self.process.stdout is not None
+        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
+        return self.process.stdout.readline() if ready else None
+
+    def _words(self, start: int = 0) -> str:
+        self.log.seek(start)
+        return self.log.read()[-2000:]
+
+    def stop(self) -> None:
+        """End the process, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.log):
+            stream.close()  # type: ignore[union-attr]
+
+
+def run(campaign: Campaign, minutes: float, seed: int, processes: int, cases: int = 0) -> Tally:
+    """Cases of seeds ``seed``, ``seed + 1``, ... until the time or ``cases`` of them are over."""
+    tally, lock = Tally(), threading.Lock()
+    end = time.monotonic() + 60.0 * minutes
+    seeds = iter(range(seed, seed + cases)) if cases else _counting(seed)
+
+    def work() -> None:
+        worker = Worker(campaign)
+        while time.monotonic() < end:
+            with lock:
+                number = next(seeds, None)
+            if number is None:
+                break
+            case = worker.ask(number)
+            with lock:
+                tally.add(number, case)
+            if worker.process.poll() is not None or case.outcome in ("hang", "crash"):
+                worker.stop()
+                worker = Worker(campaign)
+        worker.stop()
+
+    threads = [threading.Thread(target=work) for _ in range(processes)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return tally
+
+
+def _counting(start: int) -> Iterator[int]:
+    while True:
+        yield start
+        start += 1
+
+
+def _kind_of(words: str, outcome: str) -> str:
+    return "sanitizer" if any(word in words for word in REPORTS) else outcome
+
+
+def _search_path() -> str:
+    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
