@@ -5,7 +5,7 @@ A measure of probabilities is of those models alone that have them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -22,10 +22,14 @@ Part = Literal["training", "test"]
 
 @dataclass(frozen=True)
 class PartMeasure:
-    """A measure of the package's table on a part of a split."""
+    """A measure of the package's table on a part of a split.
+
+    `largest_loss` gives the largest loss of a row for a number of classes; None if it has no bound.
+    """
 
     measure: Measure
     part: Part = "test"
+    largest_loss: Callable[[int], float | None] = lambda n_classes: None
 
     @property
     def heading(self) -> str:
@@ -65,8 +69,8 @@ _LIKELIHOOD = replace(
 )
 #: By the names that the papers' tables use here.
 MEASURES = {
-    "zero_one": PartMeasure(TABLE["zero_one"]),
-    "absolute": PartMeasure(TABLE["mae"]),
+    "zero_one": PartMeasure(TABLE["zero_one"], largest_loss=lambda n_classes: 1.0),
+    "absolute": PartMeasure(TABLE["mae"], largest_loss=lambda n_classes: n_classes - 1.0),
     "training_absolute": PartMeasure(TABLE["mae"], "training"),
     "negative_log_likelihood": PartMeasure(_LIKELIHOOD),
 }

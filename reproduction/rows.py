@@ -123,7 +123,7 @@ def make_duels(table: Table, cells: list[Cell]) -> list[Duel]:
         if MEASURES[measure].part == "test"
         for entry in table.sets.values()
         for first, second in pairs
-        for duel in _duel(entry, measure, first, second, cells)
+        for duel in _duel(table, entry, measure, (first, second), cells)
     ]
 
 
@@ -168,8 +168,9 @@ def _row(
 
 
 def _duel(
-    entry: PublishedSet, measure: str, first: str, second: str, cells: list[Cell]
+    table: Table, entry: PublishedSet, measure: str, models: tuple[str, str], cells: list[Cell]
 ) -> Iterator[Duel]:
+    first, second = models
     left = {c.key.split: c.errors[measure] for c in _select(cells, entry, first, measure)}
     right = {c.key.split: c.errors[measure] for c in _select(cells, entry, second, measure)}
     common = sorted(left.keys() & right.keys())
@@ -178,5 +179,11 @@ def _duel(
     a, b = [left[s] for s in common], [right[s] for s in common]
     # Splits that draw rows of their own do not overlap, which is what the correction is for.
     test = entry.test if entry.generator is None else 0
-    difference, verdict = between_models(a, b, training=entry.training, test=test)
+    difference, verdict = between_models(
+        a,
+        b,
+        training=entry.training,
+        test=test,
+        largest_loss=MEASURES[measure].largest_loss(table.protocol.bins),
+    )
     yield Duel(entry, measure, first, second, difference, verdict)

@@ -73,10 +73,23 @@ def is_within(
 
 
 def between_models(
-    ours: Sequence[float], other: Sequence[float], *, training: int, test: int
+    ours: Sequence[float],
+    other: Sequence[float],
+    *,
+    training: int,
+    test: int,
+    largest_loss: float | None = None,
 ) -> tuple[Summary, Verdict]:
-    """Difference of two models' errors on the same splits, and the verdict on the first."""
-    difference, p = corrected_resampled_t_test(ours, other, training=training, test=test)
+    """Difference of two models' errors on the same splits, and the verdict on the first.
+
+    Losses without a bound are not tested on training parts smaller than the test parts, where the
+    correction would call every difference equal.
+    """
+    difference, p = corrected_resampled_t_test(
+        ours, other, training=training, test=test, largest_loss=largest_loss
+    )
+    if largest_loss is None and training < test:
+        return difference, Verdict("not tested", math.nan)
     return difference, _judge(difference.mean, p)
 
 

@@ -90,3 +90,11 @@ def test_between_models_gives_the_difference_and_its_word():
     assert between_models(high, low, training=80, test=20)[1].word == "worse"
     assert between_models(low, low, training=80, test=20)[1].word == "equal"
     assert between_models([0.1], [0.2], training=80, test=20)[1].word == "too few splits"
+
+
+def test_unbounded_losses_on_small_training_parts_are_not_tested():
+    low, high = [0.50, 0.54, 0.49, 0.52], [0.75, 0.80, 0.73, 0.79]
+    sizes = {"training": 50, "test": 8142}
+    assert between_models(low, high, **sizes)[1].word == "not tested"
+    assert between_models(low, high, **sizes, largest_loss=1.0)[1].word == "better"
+    assert between_models(low, high, training=50, test=0)[1].word == "better"
