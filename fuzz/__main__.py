@@ -37,9 +37,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0, help="for all campaigns together")
-    parser.add_argument(
-        "--only", nargs="+", choices=sorted(CAMPAIGNS), help="these alone"
-    )
+    parser.add_argument("--only", nargs="+", choices=sorted(CAMPAIGNS), help="these alone")
     parser.add_argument("--cases", type=int, default=0, help="at most so many per campaign")
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     parser.add_argument("--processes", type=int, default=2)

@@ -52,7 +52,7 @@ class Campaign:
         return importlib.import_module(f"fuzz.{self.name}").case
 
     def environment(self) -> dict[str, str]:
-        """What the module adds to the environment of its workers (``environment()``, if it has one)."""
+        """What the module's ``environment()``, if it has one, adds to that of its workers."""
         module = importlib.import_module(f"fuzz.{self.name}")
         return module.environment() if hasattr(module, "environment") else {}
 

@@ -10,7 +10,9 @@ CAMPAIGNS = {
         Campaign("estimators", "Estimators on awkward data", share=0.4),
         Campaign("kernels", "Native loops under sanitizers", share=0.15),
         Campaign("model_files", "Damaged and crafted model files", share=0.15),
-        Campaign("commands", "Commands that are killed, starved or fed nonsense", share=0.2, seconds=90),
+        Campaign(
+            "commands", "Commands that are killed, starved or fed nonsense", share=0.2, seconds=90
+        ),
         Campaign("awkward_tables", "Tables of every kind", share=0.1, seconds=60),
     )
 }

@@ -216,6 +216,25 @@ def test_a_fit_cut_short_says_how_far_it_got():
     assert model.gradient_norm_ > 1e-8
 
 
+@pytest.mark.parametrize("link", ["logit", "probit", "cloglog"])
+def test_a_penalty_in_small_units_has_a_finite_optimum_and_no_warning(link):
+    # The label is a cut of the first input, whose penalty is 1e-12 in units of its deviation.
+    rng = np.random.default_rng(0)
+    x = 1e4 * rng.normal(size=40)
+    model = ProportionalOdds(link, alpha=1e-4).fit(x[:, None], (x > 0).astype(int))
+    assert model.converged_ and model.gradient_norm_ <= 1e-8
+    assert model.newton_decrement_ < 1e-10
+
+
+def test_a_fit_that_stops_on_flat_ground_does_not_call_its_gradient_too_large(monkeypatch):
+    x = np.arange(12.0)
+    monkeypatch.setattr(
+        "echelon.linear.proportional_odds.separating_columns", lambda *a: np.empty(0, dtype=np.intp)
+    )
+    with pytest.warns(ConvergenceWarning, match=r"with the steps still long; raise alpha\.$"):
+        ProportionalOdds().fit(x[:, None], (x > 5).astype(int))
+
+
 def test_collinear_and_constant_features():
     X, y = ordinal_data()
     plain = ProportionalOdds().fit(X, y)

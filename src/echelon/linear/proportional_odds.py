@@ -90,7 +90,8 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
     SeparationWarning
         If the maximum lies at infinity; the message names the inputs that separate the classes.
     ConvergenceWarning
-        If `max_iter` was reached; the message states the gradient norm.
+        If `max_iter` was reached or rounding allows no further step; the message states the
+        gradient norm.
 
     Notes
     -----
@@ -214,10 +215,12 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
                     SeparationWarning,
                 )
                 return
+        flat = result.gradient_norm <= self.tol
+        what = "with the steps still long" if flat else f"above tol={self.tol:g}"
+        remedy = "raise max_iter or alpha" if result.n_iter >= self.max_iter else "raise alpha"
         warn_caller(
             f"Newton's method stopped after {result.n_iter} steps with gradient norm "
-            f"{result.gradient_norm:.2g} per unit of weight, above tol={self.tol:g}; raise "
-            "max_iter or set alpha > 0.",
+            f"{result.gradient_norm:.2g} per unit of weight, {what}; {remedy}.",
             ConvergenceWarning,
         )
 

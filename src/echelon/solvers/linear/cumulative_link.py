@@ -86,6 +86,8 @@ def solve_cumulative_link(
         Largest accepted gradient entry per unit of weight.
     """
     total = problem.weights.sum()
+    # With a penalty on every coefficient the objective grows without bound in every direction.
+    has_optimum = bool((problem.ridge > 0.0).all())
     point = _evaluate(problem, _start(problem))
     n_iter = flat_steps = 0
     while True:
@@ -95,7 +97,7 @@ def solve_cumulative_link(
         settled = float(np.abs(gradient).max()) <= tol * total
         short = float(np.abs(step).max()) <= 1e-3
         # Steps stay long although the gradient vanishes where the maximum lies at infinity.
-        flat_steps += settled and not short
+        flat_steps += settled and not short and not has_optimum
         if (settled and short) or flat_steps > 5 or n_iter >= max_iter:
             break
         moved = _search(problem, point, step, gradient)
