@@ -308,3 +308,10 @@ def test_stumps_in_a_bag_read_data_frames():
     by_frame = OrdinalBagging(ORStump(), 5, random_state=0).fit(frame, y)
     by_array = OrdinalBagging(ORStump(), 5, random_state=0).fit(X, y)
     np.testing.assert_array_equal(by_frame.predict(frame), by_array.predict(X))
+
+
+def test_a_refit_without_out_of_bag_scores_keeps_none():
+    X, y = ordinal_data(60)
+    model = OrdinalBagging(n_estimators=20, oob_score=True, random_state=0).fit(X, y)
+    model.set_params(oob_score=False).fit(X, y)
+    assert not [name for name in vars(model) if name.startswith("oob_") and name.endswith("_")]

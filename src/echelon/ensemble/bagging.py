@@ -162,6 +162,9 @@ class OrdinalBagging(CostSensitiveMixin, ProbabilityMixin, BaseEstimator):
         self._reads_numbers = self.estimator is None or type(self.estimator) is ORTree
 
     def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
+        # What an earlier fit left and this one may not set.
+        for name in ("oob_score_", "oob_decision_function_", "oob_probabilities_"):
+            self.__dict__.pop(name, None)
         ranker = clone_or(self.estimator, lambda: ORTree(max_features=0.5))
         draws = self._draws(data)
         if "cost" in ranker.get_params(deep=False):
