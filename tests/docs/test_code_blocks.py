@@ -33,6 +33,7 @@ LEFT_OUT = {
     "pip install": "needs a network",
     "python -m reproduction": "takes minutes; tests/reproduction runs it on small ones",
     "python -m benchmarks": "takes minutes; tests/test_benchmarks.py runs small ones",
+    "python -m fuzz": "takes minutes, and what it finds depends on them",
 }
 #: Tables that a page takes for the reader's own.
 GIVEN = {"README.md": ("reviews.csv", "new_reviews.csv")}
