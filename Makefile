@@ -61,7 +61,7 @@ reproduce: $(VENV)/.dev ## A published table or plot measured again, as in ARGS=
 	@$(BIN)/python -m reproduction $(or $(ARGS),--list)
 
 wheel: $(VENV)/.dev ## Source archive and portable wheel in dist/, tried where there is no compiler
-	@rm -rf dist && $(BIN)/python -m build
+	@rm -rf dist && $(BIN)/python -m build --no-isolation
 	@sh requirements/try_wheel.sh $(CURDIR)/$(BIN)/python
 
 lock: $(UV) ## Pin the newest versions of everything, with the hashes of their files

@@ -1,4 +1,5 @@
 import pickle
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -301,3 +302,12 @@ def test_names_that_are_not_texts_and_names_that_repeat():
     np.testing.assert_array_equal(numbers(as_positions(frame, columns)), [[1, 0], [2, 1]])
     twice = pd.DataFrame(np.eye(2), columns=["a", "a"])
     assert as_positions(twice, learn_columns(twice)) is twice
+
+
+@pytest.mark.parametrize("unit", ["ns", "us", "s"])
+def test_categories_that_are_dates(unit):
+    days = pd.to_datetime(["2021-01-01", "2020-01-01", None]).as_unit(unit)
+    frame = pd.DataFrame({"day": pd.Categorical(days)})
+    columns = learn_columns(frame)
+    assert columns.categories == ((datetime(2020, 1, 1), datetime(2021, 1, 1)),)
+    np.testing.assert_array_equal(numbers(as_positions(frame, columns)).ravel(), [1, 0, np.nan])

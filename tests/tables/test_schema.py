@@ -97,6 +97,11 @@ def test_wrong_kinds_are_named_with_their_row(case):
         Schema((Column(name, kind),)).apply(frame, "new.csv")
 
 
+def test_numbers_whose_sum_is_infinite_are_fine():
+    frame = pd.DataFrame({"n": [1e308, 1e308]})
+    assert Schema.of(frame).apply(frame)["n"].tolist() == [1e308, 1e308]
+
+
 def test_an_unseen_level_is_fine():
     schema = Schema.of(pd.DataFrame({"c": ["a", "b"]}))
     assert schema.apply(pd.DataFrame({"c": ["z"]}))["c"].tolist() == ["z"]

@@ -89,6 +89,8 @@ def read_column(y: Any, name: str = "y") -> LabelColumn:
 def plain_array(labels: Any) -> npt.NDArray[Any]:
     """Labels as a NumPy array of numbers, text or objects."""
     values = np.asarray(labels)
+    if values.dtype.kind == "M":
+        values = values.astype("datetime64[us]")  # as objects, nanoseconds are whole numbers
     return values if values.dtype.kind in "USObiuf" else values.astype(object)
 
 
