@@ -672,6 +672,50 @@ def test_stopping_early_is_told():
     assert not model.converged_
 
 
+# ---------------------------------------------------------------------- Laplace's evidence, checked
+
+
+def few_rows_many_classes(n=20, d=4, K=6):
+    """Rows on which Laplace's evidence is largest where hardly any noise is left."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(520, d))
+    score = X @ np.linspace(1.0, 0.2, d) + 0.3 * rng.normal(size=520)
+    y = np.searchsorted(np.quantile(score, np.arange(1, K) / K), score)
+    return X[:n], y[:n]
+
+
+def test_an_evidence_of_laplace_that_is_wrong_gives_way_to_expectation_propagation():
+    X, y = few_rows_many_classes()
+    model, propagated = GPOR(inference="laplace").fit(X, y), GPOR().fit(X, y)
+    assert model.inference_ == propagated.inference_ == "ep"
+    assert model.evidence_gap_ > 1.0
+    assert model.converged_
+    np.testing.assert_array_equal(model.theta_, propagated.theta_)
+    np.testing.assert_array_equal(model.predict_proba(X), propagated.predict_proba(X))
+    assert model.log_marginal_likelihood() == propagated.log_marginal_likelihood()
+    assert model.n_evaluations_ > propagated.n_evaluations_
+    assert not hasattr(propagated, "evidence_gap_")
+    # Hyperparameters that are given are not the evidence's to choose.
+    model.set_params(optimizer=None).fit(X, y)
+    assert model.inference_ == "laplace"
+    assert not hasattr(model, "evidence_gap_")
+
+
+@every_link
+@pytest.mark.parametrize("n_inducing", [None, 12])
+def test_an_evidence_of_laplace_that_is_right_is_kept(n_inducing, link):
+    X, y = ordinal_data(n=30, d=2, K=3, noise=1.0, seed=1)
+    shared = {"n_inducing": n_inducing, "likelihood": link, "random_state": 0}
+    model = GPOR(inference="laplace", **shared).fit(X, y)
+    assert model.inference_ == "laplace"
+    there = GPOR(
+        model.kernel_, noise=model.noise_, thresholds=model.thresholds_, optimizer=None, **shared
+    ).fit(X, y)
+    gap = model.log_marginal_likelihood_value_ - there.log_marginal_likelihood_value_
+    assert 0.0 < abs(gap) < 1.0
+    assert model.evidence_gap_ == pytest.approx(gap, rel=1e-2)
+
+
 # ------------------------------------------------------------------------------------------ memory
 
 
@@ -690,6 +734,20 @@ def test_memory_of_one_evaluation(inference):
         tracemalloc.stop()
     matrices = peak / (8.0 * n * n)
     assert matrices <= 5.0
+
+
+def test_memory_of_a_check_of_laplace():
+    n = 600
+    X, y = ordinal_data(n=n, d=8, K=5)
+    model = at_start(X, y, inference="laplace")
+    objective = model._make_objective(model._learned)
+    tracemalloc.start()
+    try:
+        objective.laplace_gap(model.theta_)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak / (8.0 * n * n) <= 5.0
 
 
 # ----------------------------------------------------------------------------- scales and failures
