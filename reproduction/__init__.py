@@ -1,10 +1,11 @@
 """Published tables and plots measured again: the harness behind ``make reproduce``.
 
 Modules: `published` (the figures, as TOML in ``tables/``), `protocol` (labels, splits, scaling),
-`models` (a registered builder per column, by family), `measures`, `runner` (what is left to run),
-`store` (finished cells), `verdicts` (tests), `rows` and `rendering` (what is shown), `ranking` and
-`rank_page` (all models over all data sets), `ratings` (users and items), `drawing` (pictures),
-`plots` (published plots, measured and drawn).
+`models` (a registered builder per column, by family), `probes` (the results that the revision of a
+model stands for), `measures`, `runner` (what is left to run), `store` (finished cells), `verdicts`
+(tests), `rows` and `rendering` (what is shown), `ranking` and `rank_page` (all models over all data
+sets), `ratings` (users and items), `drawing` (pictures), `plots` (published plots, measured and
+drawn).
 
 A new table is a TOML file in ``tables/``; a new model is a builder under `register_model`; a new
 plot is a TOML file in ``plots/``.

@@ -30,6 +30,10 @@ def reproduce(
     show_list: Annotated[
         bool, typer.Option("--list", help="List the tables and plots and stop.")
     ] = False,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Record what new models and revisions compute and stop."),
+    ] = False,
     sets: Annotated[
         str | None, typer.Option(help="Data sets, separated by commas; all by default.")
     ] = None,
@@ -65,7 +69,7 @@ def reproduce(
     Finished cells of a table are kept and never run twice: after an interruption the same command
     goes on where it stopped. A plot takes --effort and --write alone.
     """
-    from . import ReproductionError, published
+    from . import ReproductionError, probes, published
     from .plots import list_plots
 
     request = {
@@ -79,6 +83,9 @@ def reproduce(
         if show_list:
             _print_tables()
             _print_plots()
+            return
+        if record:
+            probes.record()
             return
         if name is None:
             raise UsageError("Name a table or plot; --list lists them.")

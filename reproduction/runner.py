@@ -17,6 +17,7 @@ from echelon._utils.packages import package_version
 from .errors import ReproductionError
 from .measures import measure_all
 from .models import Model, Problem, get_model, list_models
+from .probes import require_same_results
 from .protocol import (
     Population,
     Protocol,
@@ -128,9 +129,12 @@ def run(plan: Plan, store: ResultStore) -> Iterator[Progress]:
     """Run what is left of a plan, telling after every step where it stands.
 
     The caller may stop at any time, by Ctrl-C or by dropping the iterator: what was told to be
-    done is in the store.
+    done is in the store. A model that has cells to add must give the results of its revision.
     """
-    done = sum(key in store for key in plan.cells())
+    missing_keys = [key for key in plan.cells() if key not in store]
+    for name in dict.fromkeys(key.model for key in missing_keys):
+        require_same_results(get_model(name))
+    done = len(plan.cells()) - len(missing_keys)
     for entry in plan.sets:
         data: Source | None = None
         for model in plan.models:

@@ -17,19 +17,19 @@ from .registry import Problem, register_model
 _REGRESSION_RESTARTS = 4
 
 
-@register_model("MAP")
+@register_model("MAP", revision=2)
 def laplace_process(problem: Problem) -> GPOR:
     """Gaussian process for ordered labels, Laplace approximation, isotropic Gaussian kernel."""
     return _process("laplace", problem)
 
 
-@register_model("EP")
+@register_model("EP", revision=2)
 def propagated_process(problem: Problem) -> GPOR:
     """Gaussian process for ordered labels, expectation propagation, isotropic Gaussian kernel."""
     return _process("ep", problem)
 
 
-@register_model("EP (median)")
+@register_model("EP (median)", revision=2)
 def median_process(problem: Problem) -> GPOR:
     """The same as EP, but it predicts the label of least expected absolute error."""
     return _process("ep", problem, cost="absolute")

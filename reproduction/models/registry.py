@@ -33,7 +33,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Model:
-    """A registered model; `revision` goes up when a change makes older results obsolete."""
+    """A registered model; `revision` goes up when its results change, which `probes` watches."""
 
     name: str
     build: Callable[[Problem], Any]

@@ -7,6 +7,7 @@ from sklearn.utils import Bunch
 from echelon import datasets
 from reproduction import ReproductionError
 from reproduction.protocol import (
+    PROTOCOL_VERSION,
     Dataset,
     Population,
     Protocol,
@@ -25,6 +26,16 @@ def test_splits_depend_on_seed_and_index_alone():
         np.testing.assert_array_equal(a, b)
     assert not np.array_equal(first[0], split_rows(100, 60, seed=0, index=4)[0])
     assert not np.array_equal(first[0], split_rows(100, 60, seed=1, index=3)[0])
+
+
+def test_the_protocol_is_that_of_its_version():
+    # Where these change, so do results: raise PROTOCOL_VERSION.
+    assert PROTOCOL_VERSION == 1
+    assert split_rows(12, 8, seed=0, index=3)[1].tolist() == [1, 5, 0, 10]
+    population = Population("make_nonlinear_ordinal", 6, tuple(range(1, 11)))
+    drawn = draw_split(population, 6, seed=0, index=2)
+    assert drawn.y_test.tolist() == [3, 4, 5, 9, 5, 2]
+    np.testing.assert_allclose(drawn.X_train[0, :3], [-1.788162, -0.081269, 1.315511], atol=1e-6)
 
 
 def test_a_split_is_a_partition_of_the_right_size():
