@@ -53,4 +53,4 @@ def test_package_files_are_installed():
     root = resources.files("echelon")
     assert (root / "py.typed").is_file()
     assert (root / "datasets" / "data" / "lev.csv").is_file()
-    assert not [f for f in (root / "_native").iterdir() if f.name.endswith((".pyx", ".c"))]
+    assert not [f for f in (root / "_native").iterdir() if f.name.endswith((".pyx", ".pxd", ".c"))]

@@ -10,9 +10,12 @@ e^−|m|, or it is 1 for losers above winners. So a meeting costs O(rows + pairs
 and few rows are summed pair by pair.
 """
 
+from libc.float cimport DBL_MAX
 from libc.math cimport exp, fabs, floor, log1p
 from libc.stdint cimport int32_t
 from libc.string cimport memset
+
+from ._checks cimport check_numbered, check_room, check_size, check_starts
 
 cdef enum:
     ORDER = 16
@@ -24,6 +27,7 @@ N_MOMENTS = ORDER
 
 cdef struct Boxes:
     Py_ssize_t n
+    Py_ssize_t room    # how many there may be
     double *places     # c of each box
     Py_ssize_t *starts  # where its rows begin, and the number of rows
     double *moments
@@ -44,6 +48,7 @@ cdef struct Task:
     const double *rising   # and of e^(f−c)
     Py_ssize_t reach
     bint second
+    bint crowded   # whether the boxes were too few
     double value
     Py_ssize_t *spare
     Boxes lower
@@ -77,7 +82,26 @@ def pair_fields(
     ``starts`` (2, b + 1) are scratch for b boxes, as many as a query has.
     """
     cdef Task task
-    cdef Py_ssize_t q, k, n_boxes = starts.shape[1] - 1
+    cdef Py_ssize_t q, k, n = levels.shape[0], n_boxes = starts.shape[1] - 1
+    # So that the number of pairs between two boxes fits 64 bits.
+    check_numbered("rows", n)
+    check_starts("bounds", bounds, n)
+    check_size("n_levels", n_levels.shape[0], bounds.shape[0] - 1)
+    check_size("charges", charges.shape[0], n)
+    check_size("won", won.shape[0], n)
+    check_size("lost", lost.shape[0], n)
+    check_size("values", values.shape[0], n_levels.shape[0])
+    check_size("places", places.shape[0], 2)
+    check_room("columns of places", places.shape[1], n)
+    check_size("starts", starts.shape[0], 2)
+    check_room("columns of starts", starts.shape[1], 1)
+    check_size("boxes", boxes.shape[0], 2)
+    check_room("columns of boxes", boxes.shape[1], n_boxes * (1 + 2 * ORDER))
+    check_tables(table, loss_table, tails)
+    check_scores(bounds, scores, n)
+    if n == 0:
+        values[:] = 0.0
+        return
     task.levels = &levels[0]
     task.scores = &scores[0]
     task.charges = &charges[0]
@@ -89,6 +113,7 @@ def pair_fields(
     task.rising = &tails[1, 0]
     task.reach = table.shape[0] // 2
     task.second = second
+    task.crowded = False
     task.spare = &places[1, 0]
     _lay_out(&task.lower, &boxes[0, 0], &starts[0, 0], n_boxes)
     _lay_out(&task.upper, &boxes[1, 0], &starts[1, 0], n_boxes)
@@ -99,9 +124,42 @@ def pair_fields(
             task.value = 0
             _halve(&task, &places[0, bounds[q]], bounds[q + 1] - bounds[q], 0, n_levels[q])
             values[q] = task.value
+    if task.crowded:
+        raise ValueError(f"boxes must be as many as the scores of a query need; found {n_boxes}.")
+
+
+cdef int check_tables(
+    const double[:, :, ::1] table, const double[:, :, ::1] loss_table, const double[:, ::1] tails
+) except -1:
+    check_size("tails", tails.shape[0], 2)
+    check_size("columns of tails", tails.shape[1], ORDER)
+    check_size("loss_table", loss_table.shape[0], table.shape[0])
+    for each in (table.shape[1], table.shape[2], loss_table.shape[1], loss_table.shape[2]):
+        check_size("a table between two boxes", each, ORDER)
+    if table.shape[0] % 2 == 0:
+        raise ValueError(f"table must have an odd length; found {table.shape[0]}.")
+    return 0
+
+
+cdef int check_scores(
+    const Py_ssize_t[::1] bounds, const double[::1] scores, Py_ssize_t n
+) except -1:
+    """Refuse scores that do not ascend in each query or are not finite."""
+    cdef Py_ssize_t q, k
+    cdef bint good = True
+    check_size("scores", scores.shape[0], n)
+    for q in range(bounds.shape[0] - 1):
+        for k in range(bounds[q] + 1, bounds[q + 1]):
+            good &= scores[k - 1] <= scores[k]
+        if bounds[q] < bounds[q + 1]:
+            good &= scores[bounds[q]] >= -DBL_MAX and scores[bounds[q + 1] - 1] <= DBL_MAX
+    if not good:
+        raise ValueError("scores must be finite and ascend within each query; found others.")
+    return 0
 
 
 cdef void _lay_out(Boxes *boxes, double *space, Py_ssize_t *starts, Py_ssize_t n) noexcept:
+    boxes.room = n
     boxes.places = space
     boxes.moments = space + n
     boxes.fields = boxes.moments + n * ORDER
@@ -113,7 +171,7 @@ cdef void _halve(
 ) noexcept nogil:
     """All pairs among rows of levels low … high − 1, which ascend by score."""
     cdef Py_ssize_t k, n_lower = 0, n_upper = 0
-    cdef int32_t middle = (low + high) // 2
+    cdef int32_t middle = low + (high - low) // 2
     cdef double before = task.value
     if high - low < 2 or n < 2:
         return
@@ -208,6 +266,10 @@ cdef void _fill(Task *task, Boxes *boxes, const Py_ssize_t *rows, Py_ssize_t n) 
     for k in range(n):
         place = floor(task.scores[rows[k]])
         if n_boxes == 0 or place != boxes.places[n_boxes - 1]:
+            if n_boxes == boxes.room:
+                task.crowded = True
+                n = k
+                break
             boxes.places[n_boxes] = place
             boxes.starts[n_boxes] = k
             memset(boxes.moments + n_boxes * ORDER, 0, ORDER * sizeof(double))

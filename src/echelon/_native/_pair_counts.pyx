@@ -4,6 +4,8 @@
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
+from ._checks cimport check_room, check_size, check_starts, ints_within, refuse_indices
+
 
 def count_sorted_pairs(
     const Py_ssize_t[::1] bounds,
@@ -26,7 +28,21 @@ def count_sorted_pairs(
     left siblings and of the higher ranks in right siblings, so every count is a sum of terms that
     are not negative: integers stay exact up to 2^53 and a count that is zero comes out as zero.
     """
-    cdef Py_ssize_t q, leaves
+    cdef Py_ssize_t q, leaves, most = 1
+    check_starts("bounds", bounds, a.shape[0])
+    check_size("n_levels", n_levels.shape[0], bounds.shape[0] - 1)
+    check_size("b", b.shape[0], a.shape[0])
+    check_size("weights", weights.shape[0], a.shape[0])
+    check_size("counts", counts.shape[0], n_levels.shape[0])
+    check_size("columns of counts", counts.shape[1], 5)
+    for q in range(n_levels.shape[0]):
+        most = max(most, <Py_ssize_t>n_levels[q])
+        if not ints_within(<const int *>&b[bounds[q]], bounds[q + 1] - bounds[q], n_levels[q]):
+            refuse_indices(f"b of query {q}", n_levels[q])
+    leaves = 1
+    while leaves < most:
+        leaves *= 2
+    check_room("tree", tree.shape[0], 2 * leaves)
     with nogil:
         for q in range(bounds.shape[0] - 1):
             leaves = 1
@@ -75,7 +91,8 @@ cdef void _count(
             while node > 0:
                 tree[node] += w
                 node >>= 1
-        first = last
+        # A row whose entry is no number is in no group, not even in its own.
+        first = max(last, first + 1)
     counts[0] = concordant
     counts[1] = discordant
     counts[2] = tied_a

@@ -16,6 +16,10 @@ tree, O(n log K).
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
+from ._checks cimport (
+    check_indices, check_numbered, check_room, check_size, check_starts, ints_within, refuse_indices
+)
+
 cdef enum:
     FEW = 8
     CHUNK = 256
@@ -55,13 +59,40 @@ def group_by_query(
     Py_ssize_t[::1] grouped,
 ):
     """Sort row numbers by query, keeping their order within each; cursors: where queries begin."""
-    cdef Py_ssize_t k, row, q
+    cdef Py_ssize_t k, row, q, n = order.shape[0], place = 0
+    check_size("queries", queries.shape[0], n)
+    check_size("grouped", grouped.shape[0], n)
+    check_indices("order", order, n)
+    check_indices("queries", queries, cursors.shape[0])
     with nogil:
-        for k in range(order.shape[0]):
+        for k in range(n):
             row = order[k]
             q = queries[row]
-            grouped[cursors[q]] = row
-            cursors[q] += 1
+            place = cursors[q]
+            if not 0 <= place < n:
+                break
+            grouped[place] = row
+            cursors[q] = place + 1
+    if not 0 <= place < n and n:
+        refuse_indices("cursors", n)
+
+
+cdef int check_levels(
+    const Py_ssize_t[::1] bounds, const int32_t[::1] n_levels, const int32_t[::1] levels,
+    Py_ssize_t tree,
+) except -1:
+    """Refuse bounds and levels that are not of these rows, or of more levels than the tree has."""
+    cdef Py_ssize_t q
+    check_starts("bounds", bounds, levels.shape[0])
+    check_size("n_levels", n_levels.shape[0], bounds.shape[0] - 1)
+    # Windows are numbers of rows of a query in 32 bits.
+    check_numbered("rows", levels.shape[0])
+    for q in range(n_levels.shape[0]):
+        if not ints_within(<const int *>&levels[bounds[q]], bounds[q + 1] - bounds[q], n_levels[q]):
+            refuse_indices(f"levels of query {q}", n_levels[q])
+        if n_levels[q] > FEW:
+            check_room("tree", tree, <Py_ssize_t>n_levels[q] + 1)
+    return 0
 
 
 def window_moments(
@@ -84,15 +115,24 @@ def window_moments(
     row's window, whatever their levels.
     """
     cdef Py_ssize_t q
+    check_levels(bounds, n_levels, levels, tree.shape[0])
+    check_size("columns of tree", tree.shape[1], 4)
+    check_size("scores", scores.shape[0], levels.shape[0])
+    check_size("weights", weights.shape[0], levels.shape[0])
+    check_size("moments", moments.shape[0], levels.shape[0])
+    check_size("columns of moments", moments.shape[1], 3)
+    check_size("entered", entered.shape[0], levels.shape[0])
     with nogil:
         for q in range(bounds.shape[0] - 1):
+            if bounds[q] == bounds[q + 1]:
+                continue
             if n_levels[q] <= FEW:
                 _few_moments(
                     bounds[q], bounds[q + 1], n_levels[q], &levels[0], &scores[0], &weights[0],
                     margin, side, &moments[0, 0], &entered[0],
                 )
                 continue
-            memset(&tree[0, 0], 0, (n_levels[q] + 1) * sizeof(Node))
+            memset(&tree[0, 0], 0, (<Py_ssize_t>n_levels[q] + 1) * sizeof(Node))
             _many_moments(
                 bounds[q], bounds[q + 1], n_levels[q], &levels[0], &scores[0], &weights[0],
                 margin, side, <Node *> &tree[0, 0], &moments[0, 0], &entered[0],
@@ -137,7 +177,7 @@ cdef void _few_moments(
         moments[3 * row] = mass[rank]
         moments[3 * row + 1] = lack[rank]
         moments[3 * row + 2] = square[rank]
-        entered[row] = n_entered
+        entered[row] = <int32_t>n_entered
 
 
 cdef void _many_moments(
@@ -179,7 +219,7 @@ cdef void _many_moments(
         moments[3 * row] = mass
         moments[3 * row + 1] = lack
         moments[3 * row + 2] = square
-        entered[row] = n_entered
+        entered[row] = <int32_t>n_entered
 
 
 def window_sums(
@@ -198,6 +238,13 @@ def window_sums(
     """
     cdef Py_ssize_t q, role
     cdef double side
+    check_levels(bounds, n_levels, levels, tree.shape[0])
+    check_size("charges", charges.shape[0], levels.shape[0])
+    check_size("entered", entered.shape[0], 2)
+    check_size("columns of entered", entered.shape[1], levels.shape[0])
+    check_size("sums", sums.shape[0], levels.shape[0])
+    for q in range(n_levels.shape[0]):
+        check_windows(&entered[0, bounds[q]], &entered[1, bounds[q]], bounds[q + 1] - bounds[q])
     with nogil:
         memset(&sums[0], 0, sums.shape[0] * sizeof(double))
         for q in range(bounds.shape[0] - 1):
@@ -213,6 +260,25 @@ def window_sums(
                         bounds[q], bounds[q + 1], n_levels[q], &levels[0], &charges[0],
                         &entered[role, 0], side, &tree[0], &sums[0],
                     )
+
+
+cdef int check_windows(
+    const int32_t *won, const int32_t *lost, Py_ssize_t n
+) except -1:
+    """Refuse windows of a query that do not grow along the sweep, or hold more rows than it has."""
+    cdef Py_ssize_t k
+    cdef bint good = (
+        ints_within(<const int *>won, n, n + 1) and ints_within(<const int *>lost, n, n + 1)
+    )
+    for k in range(n - 1):
+        good &= won[k] >= won[k + 1]
+        good &= lost[k] <= lost[k + 1]
+    if not good:
+        raise ValueError(
+            "entered must fall with the score for winners, rise for losers, and not exceed the "
+            "rows of the query."
+        )
+    return 0
 
 
 cdef inline void _few_sums(
@@ -248,7 +314,7 @@ cdef inline void _many_sums(
     const double *charges, const int32_t *entered, double side, double *tree, double *sums,
 ) noexcept nogil:
     cdef Py_ssize_t k, row, partner, n_entered = 0
-    memset(tree, 0, (n_levels + 1) * sizeof(double))
+    memset(tree, 0, (<Py_ssize_t>n_levels + 1) * sizeof(double))
     for k in range(last - first):
         row = _nearest(last, first, k, side)
         while n_entered < entered[row]:
@@ -289,6 +355,10 @@ def mixed_levels(
     """
     cdef Py_ssize_t q, s
     cdef double mean
+    check_starts("queries", queries, values.shape[0])
+    check_size("kept", kept.shape[0], values.shape[0])
+    check_size("joined", joined.shape[0], values.shape[0])
+    check_size("means", means.shape[0], values.shape[0])
     with nogil:
         for q in range(queries.shape[0] - 1):
             mean = 0

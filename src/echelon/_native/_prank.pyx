@@ -8,6 +8,10 @@ four lanes by column number, so that dense and compressed rows give the same bit
 
 import numpy as np
 
+from ._checks cimport (
+    check_indices, check_room, check_runs, check_size, check_starts, refuse_indices, within
+)
+
 cdef extern from *:
     """
     #include <stddef.h>
@@ -206,7 +210,17 @@ def draw_rows(
     many entries as rows, the walk from there takes less than one step on average.
     """
     cdef Py_ssize_t n = cumulative.shape[0], cells = guide.shape[0], t, i
-    cdef double target, total = cumulative[n - 1]
+    cdef double target, total
+    cdef bint good = True
+    check_room("cumulative", n, 1)
+    check_room("guide", cells, 1)
+    check_indices("guide", guide, n)
+    check_size("rows", rows.shape[0], uniforms.shape[0])
+    for t in range(uniforms.shape[0]):
+        good &= (uniforms[t] >= 0.0) & (uniforms[t] < 1.0)
+    if not good:
+        raise ValueError("uniforms must be in [0, 1); found others.")
+    total = cumulative[n - 1]
     with nogil:
         for t in range(uniforms.shape[0]):
             target = uniforms[t] * total
@@ -239,7 +253,9 @@ cdef class Perceptron:
     cdef readonly tuple current, moments, longest_run
     cdef object thresholds
 
-    def __init__(self, values, columns, starts, codes, costs, n_columns, averaged):
+    def __cinit__(self, values, columns, starts, codes, costs, n_columns, averaged):
+        cdef const Py_ssize_t[::1] codes_ = codes
+        check_room("columns of costs", costs.shape[1], 1)
         self.n_thresholds = costs.shape[1] - 1
         # No array is empty, so that each has an address.
         self.values = _never_empty(values)
@@ -247,6 +263,12 @@ cdef class Perceptron:
         self.starts = starts
         self.codes = _never_empty(codes)
         self.costs = costs
+        check_rows(values, columns, starts, n_columns)
+        if len(columns):
+            check_indices("columns", self.columns, <Py_ssize_t>n_columns)
+        check_size("codes", len(codes), len(starts) - 1)
+        check_size("costs", len(costs), len(codes))
+        check_indices("codes", codes_, self.n_thresholds + 1)
         padded = (self.n_thresholds // LANES + 1) * LANES
         b = np.full((4, padded), np.nan)
         b[:, : self.n_thresholds] = 0.0
@@ -310,6 +332,7 @@ cdef class Perceptron:
 
     def present(self, const Py_ssize_t[::1] rows):
         """Answer each row in turn, and learn from the mistakes."""
+        check_indices("rows", rows, self.costs.shape[0])
         if rows.shape[0]:
             with nogil:
                 present(&self.examples, &self.learner, &rows[0], rows.shape[0])
@@ -318,6 +341,7 @@ cdef class Perceptron:
         """Cost of a model on all rows, or of so many that it is not below ``limit``."""
         cdef const double[::1] weights = _never_empty(w)
         cdef double total
+        check_size("w", len(w), self.learner.n_columns)
         self.thresholds[:] = b
         with nogil:
             total = total_cost(
@@ -333,9 +357,11 @@ def row_scores(
     const double[::1] w,
 ):
     """x_i·w for every row; equal rows have equal scores to the last bit."""
-    cdef Py_ssize_t n = starts.shape[0] - 1, i
-    cdef double[::1] scores = np.zeros(n)
+    cdef Py_ssize_t n = starts.shape[0] - 1, i, first, last
+    cdef double[::1] scores = np.zeros(max(n, 0))
+    cdef bint outside = False
     cdef Examples examples
+    check_rows(values, columns, starts, w.shape[0])
     if values.shape[0]:
         examples.values = &values[0]
         examples.columns = NULL
@@ -343,9 +369,30 @@ def row_scores(
             examples.columns = &columns[0]
         examples.starts = &starts[0]
         with nogil:
-            for i in range(n):
-                scores[i] = score_of(&examples, i, &w[0])
+            for first in range(0, n, 64):
+                last = min(first + 64, n)
+                # Columns are checked a block at a time, so that they come from memory once.
+                if examples.columns and not within(
+                    examples.columns + starts[first], starts[last] - starts[first], w.shape[0]
+                ):
+                    outside = True
+                    break
+                for i in range(first, last):
+                    scores[i] = score_of(&examples, i, &w[0])
+        if outside:
+            refuse_indices("columns", w.shape[0])
     return np.asarray(scores)
+
+
+cdef int check_rows(
+    const double[::1] values, const Py_ssize_t[::1] columns, const Py_ssize_t[::1] starts,
+    Py_ssize_t n_columns,
+) except -1:
+    """Refuse rows that do not lie in the values, or dense ones of more columns than there are."""
+    if columns.shape[0] == 0:
+        return check_runs("starts", starts, values.shape[0], n_columns)
+    check_starts("starts", starts, values.shape[0])
+    return check_size("columns", columns.shape[0], values.shape[0])
 
 
 def _never_empty(array):

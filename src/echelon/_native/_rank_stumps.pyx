@@ -10,6 +10,8 @@ range of floats however far scores are apart.
 from libc.math cimport INFINITY, exp, fabs
 from libc.string cimport memset
 
+from ._checks cimport check_indices, check_room, check_size, check_starts
+
 ctypedef fused code_t:
     unsigned char
     int
@@ -30,6 +32,11 @@ def best_edges(
     """
     cdef Py_ssize_t m, g, last
     cdef double below, missing, best
+    check_starts("first", first, sums.shape[0])
+    check_room("columns of sums", sums.shape[1], 1)
+    check_size("edges", edges.shape[0], first.shape[0] - 1)
+    for m in range(first.shape[0] - 1):
+        check_room("bins of a feature", first[m + 1] - first[m], 1)
     with nogil:
         for m in range(first.shape[0] - 1):
             last = first[m + 1] - 1
@@ -55,6 +62,12 @@ def sum_classes(
     u is summed where the segment ``wins`` over another, v where it ``loses``.
     """
     cdef Py_ssize_t s
+    check_segments(starts, wins, loses, u, v)
+    check_size("codes", codes.shape[0], u.shape[0])
+    check_indices("codes", codes, classes.shape[0])
+    check_indices("classes", classes, min(<Py_ssize_t>MOST, min(U.shape[1], V.shape[1])))
+    check_size("U", U.shape[0], wins.shape[0])
+    check_size("V", V.shape[0], wins.shape[0])
     with nogil:
         memset(&U[0, 0], 0, U.shape[0] * U.shape[1] * sizeof(double))
         memset(&V[0, 0], 0, V.shape[0] * V.shape[1] * sizeof(double))
@@ -63,6 +76,16 @@ def sum_classes(
                 _sum(&codes[0], &classes[0], starts[s], starts[s + 1], &u[0], &U[s, 0])
             if loses[s]:
                 _sum(&codes[0], &classes[0], starts[s], starts[s + 1], &v[0], &V[s, 0])
+
+
+cdef int check_segments(
+    const Py_ssize_t[::1] starts, const unsigned char[::1] wins, const unsigned char[::1] loses,
+    const double[::1] u, const double[::1] v,
+) except -1:
+    check_size("v", v.shape[0], u.shape[0])
+    check_starts("starts", starts, u.shape[0])
+    check_size("wins", wins.shape[0], starts.shape[0] - 1)
+    return check_size("loses", loses.shape[0], starts.shape[0] - 1)
 
 
 cdef inline void _sum(
@@ -97,6 +120,12 @@ def pair_masses(
     cdef Py_ssize_t A = U.shape[1], q, s, a, b
     cdef double below[MOST]
     cdef double unit, top
+    check_queries(U, V, queries, log_scales, low, high)
+    check_size("columns of V", V.shape[1], A)
+    if A > MOST:
+        raise ValueError(f"U must have {MOST} columns at most; found {A}.")
+    check_size("masses", masses.shape[0], A)
+    check_size("columns of masses", masses.shape[1], A)
     with nogil:
         memset(&masses[0, 0], 0, A * A * sizeof(double))
         for q in range(queries.shape[0] - 1):
@@ -110,6 +139,17 @@ def pair_masses(
                 top = _gather(&V[s, 0], high[s], s == queries[q], top, below, A)
 
 
+cdef int check_queries(
+    const double[:, ::1] U, const double[:, ::1] V, const Py_ssize_t[::1] queries,
+    const double[::1] log_scales, const double[::1] low, const double[::1] high,
+) except -1:
+    check_size("V", V.shape[0], U.shape[0])
+    check_starts("queries", queries, U.shape[0])
+    check_size("log_scales", log_scales.shape[0], queries.shape[0] - 1)
+    check_size("low", low.shape[0], U.shape[0])
+    return check_size("high", high.shape[0], U.shape[0])
+
+
 def segment_factors(
     const double[:, ::1] U, const double[:, ::1] V, const Py_ssize_t[::1] queries,
     const double[::1] log_scales, const double[::1] low, const double[::1] high,
@@ -118,6 +158,11 @@ def segment_factors(
     """What u is multiplied by to give the weight of a row's pairs as winner, and v as loser."""
     cdef Py_ssize_t q, s
     cdef double held = 0.0, top
+    check_queries(U, V, queries, log_scales, low, high)
+    check_room("columns of U", U.shape[1], 1)
+    check_room("columns of V", V.shape[1], 1)
+    check_size("upper", upper.shape[0], U.shape[0])
+    check_size("lower", lower.shape[0], U.shape[0])
     with nogil:
         for q in range(queries.shape[0] - 1):
             top = -INFINITY
@@ -166,6 +211,16 @@ def step_rows(
     cdef double falls[MOST]
     cdef double rises[MOST]
     cdef unsigned char k
+    check_segments(starts, wins, loses, u, v)
+    check_size("codes", codes.shape[0], u.shape[0])
+    check_indices("codes", codes, classes.shape[0])
+    if steps.shape[0] > MOST:
+        raise ValueError(f"steps must number {MOST} at most; found {steps.shape[0]}.")
+    check_indices("classes", classes, steps.shape[0])
+    check_size("upper", upper.shape[0], wins.shape[0])
+    check_size("lower", lower.shape[0], wins.shape[0])
+    check_size("scores", scores.shape[0], u.shape[0])
+    check_size("weights", weights.shape[0], u.shape[0])
     with nogil:
         for a in range(steps.shape[0]):
             falls[a] = exp(-steps[a])

@@ -55,9 +55,14 @@ cdef extern from *:
         const double *DC, const double *EC, Py_ssize_t K, double *parts
     ) noexcept nogil
 
-from libc.math cimport fabs, sqrt
+from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memset
+
+from ._checks cimport (
+    MOST_NUMBERED, check_index, check_indices, check_numbered, check_room, check_size,
+    refuse_indices, within
+)
 
 ctypedef fused code_t:
     unsigned char
@@ -81,6 +86,8 @@ cdef double ROUNDING = 1e-12
 cdef double TIE = 1.0 + 1e-9
 
 
+# Rows, codes and levels are kept in 32 bits, as many as are checked to be enough; places in memory
+# are computed from them in Py_ssize_t.
 cdef struct Cell:
     double u
     double v
@@ -174,8 +181,13 @@ cdef class Scratch:
     cdef Tilt *tilts
     cdef int *members
     cdef Best best
+    cdef Py_ssize_t n_levels, most_bins
 
     def __cinit__(self, Py_ssize_t n_levels, Py_ssize_t most_bins):
+        # So that no size below overflows; what there is no memory for is refused after it.
+        check_index("n_levels", n_levels - 1, MOST_NUMBERED)
+        check_index("most_bins", most_bins - 1, MOST_NUMBERED // 8)
+        self.n_levels, self.most_bins = n_levels, most_bins
         self.sums = <double *>malloc((11 + 3 * most_bins) * n_levels * sizeof(double))
         self.touched = <unsigned char *>malloc(most_bins)
         self.tilts = <Tilt *>malloc(most_bins * sizeof(Tilt))
@@ -216,9 +228,10 @@ cdef class RuleGrower:
     cdef const unsigned char[::1] nominal, has_missing
     cdef Cell *cells
     cdef int *rows
+    cdef const double[::1] kept_weights
     cdef const double *weights
     cdef Py_ssize_t n_rows, n_features, n_inside, n_levels, room
-    cdef int technique
+    cdef Py_ssize_t technique
     cdef bint per_threshold, by_order, additive
     cdef double up, down
     cdef double *decay      # NULL where it is one for all levels
@@ -229,23 +242,39 @@ cdef class RuleGrower:
 
     def __cinit__(
         self, codes, const Py_ssize_t[::1] n_bins, const unsigned char[::1] nominal,
-        const unsigned char[::1] has_missing, orders, Py_ssize_t n_levels, int technique,
-        double up, double down,
+        const unsigned char[::1] has_missing, orders, Py_ssize_t n_levels,
+        Py_ssize_t technique, double up, double down,
     ):
         cdef const unsigned char[:, ::1] narrow
         cdef const int[:, ::1] wide
         self._codes, self._orders = codes, orders
         self.n_features, self.n_rows = codes.shape
+        check_room("codes", self.n_features, 1)
+        check_room("rows", self.n_rows, 1)
+        check_numbered("rows", self.n_rows)
+        check_size("n_bins", n_bins.shape[0], self.n_features)
+        check_size("nominal", nominal.shape[0], self.n_features)
+        check_size("has_missing", has_missing.shape[0], self.n_features)
+        # So that the sum of two codes, halved for the cut between them, fits 32 bits.
+        check_indices("n_bins", n_bins, MOST_NUMBERED // 2)
+        check_index("n_levels", n_levels - 1, MOST_NUMBERED)
+        check_index("technique", technique, CONSTANT_STEP + 1)
         if codes.itemsize == 1:
             narrow = codes
             self.narrow = &narrow[0, 0]
+            check_codes(self.narrow, self.n_rows, n_bins)
         else:
             wide = codes
             self.wide = &wide[0, 0]
+            check_codes(self.wide, self.n_rows, n_bins)
         self.by_order = orders is not None
         if self.by_order:
             wide = orders
+            check_size("orders", wide.shape[0], self.n_features)
+            check_size("columns of orders", wide.shape[1], self.n_rows)
             self.orders = &wide[0, 0]
+            if not within(self.orders, self.n_features * self.n_rows, self.n_rows):
+                refuse_indices("orders", self.n_rows)
             self.kept = <int *>malloc(self.n_features * self.n_rows * sizeof(int))
         self.lengths = <Py_ssize_t *>malloc(self.n_features * sizeof(Py_ssize_t))
         self.n_bins, self.nominal, self.has_missing = n_bins, nominal, has_missing
@@ -280,10 +309,18 @@ cdef class RuleGrower:
         ``factors`` (2, K) multiply u and v by level. With ``additive``, every row is a term by
         itself.
         """
-        cdef Py_ssize_t i, m = 0, c, K
+        cdef Py_ssize_t i, m = 0, c, K = 1 if additive else decay.shape[0]
         cdef Cell *cell
+        for size in (drawn.shape[0], levels.shape[0], u.shape[0], v.shape[0], weights.shape[0]):
+            check_size("numbers by row", size, self.n_rows)
+        check_size("factors", factors.shape[0], 2)
+        check_indices("levels", levels, factors.shape[1] if additive else min(K, factors.shape[1]))
+        check_room("decay", decay.shape[0], 1)
+        check_index("number of levels", K - 1, self.room)
         self.additive, self.per_threshold = additive, per_threshold
-        self.n_levels = K = 1 if additive else decay.shape[0]
+        self.n_levels = K
+        # Scans read them after this call, when the caller may have dropped them.
+        self.kept_weights = weights
         self.weights = &weights[0]
         self.decay = NULL
         for c in range(K):
@@ -294,7 +331,7 @@ cdef class RuleGrower:
         with nogil:
             for i in range(self.n_rows):
                 if self.by_order:
-                    self.cells[i].inside = drawn[i]
+                    self.cells[i].inside = drawn[i] != 0
                 if not drawn[i]:
                     continue
                 cell = self.cells + (i if self.by_order else m)
@@ -342,6 +379,13 @@ cdef class RuleGrower:
         """Look for the best condition on some features; one with no more gain than ``least`` is
         none."""
         cdef Py_ssize_t m, j
+        check_indices("features", features, self.n_features)
+        self.check_begun()
+        check_room("levels of the scratch", scratch.n_levels, self.room)
+        for m in range(features.shape[0]):
+            j = features[m]
+            if self.nominal[j] or not self.by_order:
+                check_room("bins of the scratch", scratch.most_bins, self.n_bins[j] + 1)
         scratch.best.gain = least
         scratch.best.feature = -1
         scratch.best.n_members = 0
@@ -352,6 +396,11 @@ cdef class RuleGrower:
                     self._scan_feature(scratch, j, self.narrow + j * self.n_rows)
                 else:
                     self._scan_feature(scratch, j, self.wide + j * self.n_rows)
+
+    cdef int check_begun(self) except -1:
+        if self.n_levels == 0:
+            raise ValueError("A rule must be begun before it grows.")
+        return 0
 
     cdef void _scan_feature(
         self, Scratch scratch, Py_ssize_t j, const code_t *codes
@@ -651,8 +700,9 @@ cdef class RuleGrower:
             memset(scratch.sums, 0, 4 * self.room * sizeof(double))
             self._take_bin(scratch, &parts, g)
             tilts[m].code = <int>g
+            # Zero where a sum is infinite too: what is sorted must be in some order.
             tilts[m].value = (parts.a - parts.b) / (parts.a + parts.b) if (
-                parts.a + parts.b > 0.0
+                0.0 < parts.a + parts.b < HUGE_VAL
             ) else 0.0
             m += 1
             before = scratch.best.gain
@@ -677,6 +727,9 @@ cdef class RuleGrower:
 
     def restrict(self, Py_ssize_t feature, const unsigned char[::1] allowed):
         """Keep the covered rows whose code is allowed; returns their number."""
+        self.check_begun()
+        check_index("feature", feature, self.n_features)
+        check_room("allowed", allowed.shape[0], self.n_bins[feature] + 1)
         with nogil:
             if self.narrow:
                 self._restrict(self.narrow + feature * self.n_rows, &allowed[0])
@@ -699,6 +752,16 @@ cdef class RuleGrower:
                 self.cells[m] = self.cells[t]
             m += 1
         self.n_inside = m
+
+
+cdef int check_codes(
+    const code_t *codes, Py_ssize_t n, const Py_ssize_t[::1] n_bins
+) except -1:
+    cdef Py_ssize_t j
+    for j in range(n_bins.shape[0]):
+        if not within(codes + j * n, n, n_bins[j] + 1):
+            refuse_indices(f"codes of feature {j}", n_bins[j] + 1)
+    return 0
 
 
 cdef inline double _rest(double value, double scale) noexcept nogil:

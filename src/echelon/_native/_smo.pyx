@@ -11,6 +11,8 @@ that it may be exchanged with. Which exchanges are allowed is the *coupling*.
 
 import numpy as np
 
+from ._checks cimport check_index, check_indices, check_room, check_size
+
 cdef extern from *:
     """
     #include <limits.h>
@@ -101,6 +103,7 @@ cdef extern from *:
                 gain = steps * steps / curvatures;
                 more = (steps > 0.0f) & (gain > best[half]);
                 best[half] = PICK(more, gain, best[half], floats, ints);
+                /* 32 bits are enough: a block has i times i kernel values in memory. */
                 seen[half] = PICK(more, (ints){0} + (int)i, seen[half], ints, ints);
             }
         for (half = 0; half < 2; half++)
@@ -190,6 +193,17 @@ cdef Py_ssize_t STAY = 16
 cdef double STAY_WHILE = 0.5
 
 
+cdef int check_variables(
+    const double[::1] f, const double[:, ::1] alpha, const double[:, ::1] upper,
+    const Py_ssize_t[::1] codes,
+) except -1:
+    """Refuse arrays that are not of the same examples and thresholds."""
+    check_size("upper", upper.shape[0], alpha.shape[0])
+    check_size("columns of upper", upper.shape[1], f.shape[0])
+    check_size("columns of alpha", alpha.shape[1], f.shape[0])
+    return check_size("codes", codes.shape[0], f.shape[0])
+
+
 def bounds(
     const double[::1] f,
     const double[:, ::1] alpha,
@@ -203,6 +217,9 @@ def bounds(
     cdef Py_ssize_t k, i
     cdef double side, v, top, bottom
     cdef bint rising, falling
+    check_variables(f, alpha, upper, codes)
+    for size in (shift.shape[0], up.shape[0], low.shape[0]):
+        check_size("numbers by threshold", size, alpha.shape[0])
     with nogil:
         for k in range(alpha.shape[0]):
             top = NOTHING
@@ -226,7 +243,7 @@ def partners(
     const double[::1] up,
     const double[::1] low,
     const double[::1] link,
-    int coupling,
+    Py_ssize_t coupling,
     double[::1] low_for_up,
     double[::1] up_for_low,
 ):
@@ -237,6 +254,10 @@ def partners(
     cdef Py_ssize_t m = up.shape[0]
     cdef Py_ssize_t[::1] which = np.empty(m, dtype=np.intp)
     cdef Py_ssize_t k, j, first
+    check_index("coupling", coupling, RIDGE + 1)
+    for size in (low.shape[0], low_for_up.shape[0], up_for_low.shape[0]):
+        check_size("numbers by threshold", size, m)
+    check_room("link", link.shape[0], m - 1)
     _low_partners(low, link, coupling, low_for_up, which)
     if coupling == SEPARATE:
         up_for_low[:] = up
@@ -258,7 +279,7 @@ def partners(
 cdef void _low_partners(
     const double[::1] low,
     const double[::1] link,
-    int coupling,
+    Py_ssize_t coupling,
     double[::1] best,
     Py_ssize_t[::1] which,
 ) noexcept nogil:
@@ -296,6 +317,11 @@ def violations(
     cdef Py_ssize_t k, i
     cdef double side, v
     cdef bint rising, falling
+    check_variables(f, alpha, upper, codes)
+    for size in (shift.shape[0], low_for_up.shape[0], up_for_low.shape[0]):
+        check_size("numbers by threshold", size, alpha.shape[0])
+    check_size("as_up", as_up.shape[0], f.shape[0])
+    check_size("as_low", as_low.shape[0], f.shape[0])
     with nogil:
         for i in range(f.shape[0]):
             as_up[i] = -NOTHING
@@ -322,6 +348,10 @@ def gather(
 ):
     """block[a, b] = rows[slots[a], columns[b]], in single precision."""
     cdef Py_ssize_t a, b
+    check_indices("slots", slots, rows.shape[0])
+    check_indices("columns", columns, rows.shape[1])
+    check_size("block", block.shape[0], slots.shape[0])
+    check_size("columns of block", block.shape[1], columns.shape[0])
     with nogil:
         for a in range(slots.shape[0]):
             for b in range(columns.shape[0]):
@@ -334,6 +364,9 @@ def add_rows(
     """Add the rows, each times its step, to f: f += Σ_a steps[a]·rows[slots[a]]."""
     cdef Py_ssize_t a, i, size = f.shape[0], full = slots.shape[0] - slots.shape[0] % 4
     cdef Py_ssize_t first, count
+    check_indices("slots", slots, rows.shape[0])
+    check_size("steps", steps.shape[0], slots.shape[0])
+    check_size("columns of rows", rows.shape[1], size)
     with nogil:
         # A piece of f stays in the nearest cache while all rows pass over it.
         for first in range(0, size, 2048):
@@ -367,7 +400,7 @@ cdef class _Block:
     cdef const Py_ssize_t[::1] last
     cdef double[::1] d
     cdef double[::1] link
-    cdef int coupling
+    cdef Py_ssize_t coupling
     cdef double[:, ::1] up_at
     cdef double[:, ::1] low_at
 
@@ -418,13 +451,17 @@ cdef class _Block:
     cdef bint exchange(self, Py_ssize_t ku, Py_ssize_t i, Py_ssize_t kl) noexcept nogil:
         """Raise d at ku by variable i and lower it at kl; False if there is nothing to gain."""
         cdef double extra = 2.0 if self.coupling == COMMON and ku != kl else 0.0
-        cdef double own = self.diagonal[i] + extra
-        cdef double v = self.f[i] + self.up_at[ku, i] + self.shift(ku) - self.shift(kl)
-        cdef Py_ssize_t k, j = best_partner(
+        cdef double own, v, curvature, t
+        cdef Py_ssize_t k, j
+        if i < 0:
+            # Nobody has a bound, yet a score that is not finite violates it.
+            return False
+        own = self.diagonal[i] + extra
+        v = self.f[i] + self.up_at[ku, i] + self.shift(ku) - self.shift(kl)
+        j = best_partner(
             &self.f[0], &self.low_at[kl, 0], &self.K[i, 0], &self.diagonal[0], own, v,
             self.first[kl], self.last[kl],
         )
-        cdef double curvature, t
         if j < 0:
             return False
         curvature = own + self.diagonal[j] - 2.0 * self.K[i, j]
@@ -465,7 +502,7 @@ def solve_block(
     const Py_ssize_t[::1] last,
     double[::1] d,
     double[::1] link,
-    int coupling,
+    Py_ssize_t coupling,
     double tol,
     Py_ssize_t max_steps,
 ):
@@ -478,6 +515,16 @@ def solve_block(
     """
     cdef Py_ssize_t m = alpha.shape[0], size = f.shape[0], k, i, steps = 0
     cdef _Block block = _Block()
+    check_variables(f, alpha, upper, codes)
+    check_size("K", K.shape[0], size)
+    check_size("columns of K", K.shape[1], size)
+    check_size("diagonal", diagonal.shape[0], size)
+    check_room("link", link.shape[0], m - 1)
+    check_index("coupling", coupling, RIDGE + 1)
+    for found in (first.shape[0], last.shape[0], d.shape[0]):
+        check_size("numbers by threshold", found, m)
+    check_indices("first", first, size + 1)
+    check_indices("last", last, size + 1)
     block.K, block.diagonal, block.f = K, diagonal, f
     block.alpha, block.upper, block.codes = alpha, upper, codes
     block.first, block.last, block.d, block.link = first, last, d, link
@@ -551,7 +598,7 @@ cdef Py_ssize_t _descend_alone(_Block block, double tol, Py_ssize_t max_steps) n
             v = block.greatest_low(k, &i)
             if v > worst:
                 worst, slope, best, at = v, v, k, i
-        if best < 0:
+        if best < 0 or at < 0:
             break
         block.step_alone(best, at, slope)
         steps += 1

@@ -10,6 +10,11 @@ the least sum over such cuts is a running minimum: M_k[g] = P_k[g] + min_{h ≤ 
 
 from libc.string cimport memset
 
+from ._checks cimport (
+    MOST_NUMBERED, check_indices, check_numbered, check_room, check_size, check_starts,
+    refuse_indices, within
+)
+
 cdef extern from *:
     """
     #include <stddef.h>
@@ -37,6 +42,12 @@ cdef extern from *:
             case 5: CALL(5); case 6: CALL(6); case 7: CALL(7); case 8: CALL(8); \
             case 9: CALL(9); case 10: CALL(10); case 11: CALL(11); default: CALL(MOST); \
         }
+
+    static ALWAYS_INLINE void add_to(double *restrict to, const double *restrict from,
+                                     ptrdiff_t size) {
+        ptrdiff_t k;
+        for (k = 0; k < size; k++) to[k] += from[k];
+    }
 
     static ALWAYS_INLINE double unordered(const double *restrict sums, ptrdiff_t n_bins,
                                           const ptrdiff_t size, double *restrict prefix,
@@ -143,6 +154,7 @@ cdef extern from *:
         }
     }
     """
+    void add_to(double *to, const double *source, Py_ssize_t size) noexcept nogil
     double unordered_cost(
         const double *sums, Py_ssize_t n_bins, Py_ssize_t size, double *work
     ) noexcept nogil
@@ -173,6 +185,9 @@ def code_column(const double[:] column, const double[::1] cuts, code_t[::1] code
     cdef Py_ssize_t i, place, width, half, m = cuts.shape[0]
     cdef const double *cut = &cuts[0] if m else NULL
     cdef double x
+    check_size("codes", codes.shape[0], column.shape[0])
+    if m + 1 > (255 if sizeof(code_t) == 1 else MOST_NUMBERED):
+        raise ValueError(f"codes of {sizeof(code_t)} bytes cannot number {m + 1} bins.")
     with nogil:
         for i in range(codes.shape[0]):
             x = column[i]
@@ -195,22 +210,43 @@ def sum_by_bin(
 ):
     """Sums of V over the rows of every bin; the bins of feature start + m begin at first[m]."""
     cdef Py_ssize_t n = codes.shape[1], thresholds = V.shape[1]
-    cdef Py_ssize_t block = 0, end, j, i, k
-    cdef const code_t *code
-    cdef const double *v
-    cdef double *total
+    cdef Py_ssize_t block = 0, end, j, outside = -1
+    if not 0 <= start <= stop <= codes.shape[0]:
+        raise IndexError(
+            f"start and stop must be in 0 … {codes.shape[0]} and ascend; found {start} and {stop}."
+        )
+    check_size("V", V.shape[0], n)
+    check_size("columns of sums", sums.shape[1], thresholds)
+    check_size("first", first.shape[0], stop - start + 1)
+    check_starts("first", first, sums.shape[0])
     with nogil:
         memset(&sums[0, 0], 0, first[stop - start] * thresholds * sizeof(double))
-        while block < n:
+        while block < n and outside < 0:
             end = min(block + BLOCK, n)
             for j in range(start, stop):
-                code = &codes[j, 0]
-                for i in range(block, end):
-                    v = &V[i, 0]
-                    total = &sums[first[j - start] + code[i], 0]
-                    for k in range(thresholds):
-                        total[k] += v[k]
+                # Codes are checked a block at a time, so that they come from memory once.
+                if not within(
+                    &codes[j, block], end - block, first[j - start + 1] - first[j - start]
+                ):
+                    outside = j
+                    break
+                _sum_block(
+                    &codes[j, block], &V[block, 0], end - block, thresholds,
+                    &sums[first[j - start], 0],
+                )
             block = end
+    if outside >= 0:
+        refuse_indices(
+            f"codes of feature {outside}", first[outside - start + 1] - first[outside - start]
+        )
+
+
+cdef inline void _sum_block(
+    const code_t *codes, const double *v, Py_ssize_t n, Py_ssize_t thresholds, double *sums
+) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        add_to(sums + codes[i] * thresholds, v + i * thresholds, thresholds)
 
 
 def least_costs(
@@ -230,6 +266,14 @@ def least_costs(
     """
     cdef Py_ssize_t thresholds = sums.shape[1], m, n_bins
     cdef double missing, bound
+    check_starts("first", first, sums.shape[0])
+    check_room("thresholds", thresholds, 1)
+    check_room("limit", limit.shape[0], 1)
+    check_room("costs", costs.shape[0], first.shape[0] - 1)
+    check_size("columns of costs", costs.shape[1], 2)
+    check_room("work", work.shape[0], 3 * thresholds)
+    for m in range(first.shape[0] - 1):
+        check_room("bins of a feature", first[m + 1] - first[m], 1)
     with nogil:
         for m in range(first.shape[0] - 1):
             missing = _least_suffix(&sums[first[m + 1] - 1, 0], thresholds)
@@ -268,9 +312,21 @@ def trace_cuts(
     Among costs that are equal up to the slack of rounding the least cut wins. ``at`` has a row for each threshold and room for a number per bin and one more.
     """
     cdef Py_ssize_t thresholds = sums.shape[1], n_bins = stop - start, g, k, m
-    cdef double *prefix = &work[0]
-    cdef double *best = &work[thresholds]
+    cdef double *prefix
+    cdef double *best
     cdef double value, sign = 1.0 if rising else -1.0
+    if not 0 <= start <= stop <= sums.shape[0]:
+        raise IndexError(
+            f"start and stop must be in 0 … {sums.shape[0]} and ascend; found {start} and {stop}."
+        )
+    # Numbers of bins are kept in 32 bits.
+    check_numbered("bins", n_bins)
+    check_room("at", at.shape[0], thresholds)
+    check_room("columns of at", at.shape[1], n_bins + 1)
+    check_room("work", work.shape[0], 2 * thresholds)
+    check_size("cuts", cuts.shape[0], thresholds)
+    prefix = &work[0]
+    best = &work[thresholds]
     with nogil:
         memset(prefix, 0, 2 * thresholds * sizeof(double))
         for m in range(thresholds):
@@ -296,6 +352,8 @@ def sum_sides(const double[:, ::1] V, double[:, ::1] sums):
     """Weight of the rows above each threshold, and of those not above."""
     cdef Py_ssize_t thresholds = V.shape[1], i, k
     cdef double v
+    check_size("sums", sums.shape[0], 2)
+    check_size("columns of sums", sums.shape[1], thresholds)
     with nogil:
         memset(&sums[0, 0], 0, 2 * thresholds * sizeof(double))
         for i in range(V.shape[0]):
@@ -315,6 +373,8 @@ def weigh_votes(
 
     Row r of ``sides`` has +1 at the thresholds below rank r and −1 at the others.
     """
+    check_votes(V, votes, sides)
+    check_size("weighed", weighed.shape[0], 2)
     with nogil:
         weigh(&V[0, 0], &votes[0], V.shape[0], V.shape[1], &sides[0, 0], &weighed[0])
 
@@ -330,5 +390,14 @@ def scale_sides(
 
     A weight does not vanish by underflow, so that no side is forgotten for good.
     """
+    check_votes(V, votes, sides)
     with nogil:
         scale(&V[0, 0], &votes[0], V.shape[0], V.shape[1], &sides[0, 0], wrong, right)
+
+
+cdef int check_votes(
+    const double[:, ::1] V, const Py_ssize_t[::1] votes, const double[:, ::1] sides
+) except -1:
+    check_size("votes", votes.shape[0], V.shape[0])
+    check_size("columns of sides", sides.shape[1], V.shape[1])
+    return check_indices("votes", votes, sides.shape[0])

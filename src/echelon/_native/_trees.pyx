@@ -14,6 +14,10 @@ is better. Of two partings the one met first stays, unless the other is better b
 
 import numpy as np
 
+from ._checks cimport (
+    MOST_NUMBERED, check_indices, check_numbered, check_room, check_size, refuse_indices, within
+)
+
 cdef extern from *:
     """
     #include <stdint.h>
@@ -23,8 +27,8 @@ cdef extern from *:
     #define ROUNDING 1e-10
     #define SMALL 24
 
-    static inline void add_to(double *restrict to, const double *restrict from, int size) {
-        int i;
+    static inline void add_to(double *restrict to, const double *restrict from, ptrdiff_t size) {
+        ptrdiff_t i;
         for (i = 0; i < size; i++) to[i] += from[i];
     }
 
@@ -33,10 +37,10 @@ cdef extern from *:
     }
 
     /* Sums of squares per size on both sides, where left and the rest make up total. */
-    static double gini(const double *restrict left, const double *restrict total, int T,
+    static double gini(const double *restrict left, const double *restrict total, ptrdiff_t T,
                        int uniform) {
         double a = 0.0, b = 0.0, c = 0.0, d = 0.0, l, r;
-        int k = 0;
+        ptrdiff_t k = 0;
         if (!uniform) {
             for (; k < T; k++) {
                 l = left[k];
@@ -65,9 +69,10 @@ cdef extern from *:
     }
 
     /* Greatest sums of the first thresholds on both sides. */
-    static double saved_cost(const double *restrict left, const double *restrict total, int T) {
+    static double saved_cost(const double *restrict left, const double *restrict total,
+                             ptrdiff_t T) {
         double l = 0.0, r = 0.0, most_left = 0.0, most_right = 0.0;
-        int k;
+        ptrdiff_t k;
         for (k = 0; k < T; k++) {
             l += left[k];
             r += total[k] - left[k];
@@ -115,9 +120,11 @@ cdef extern from *:
     """
     ctypedef unsigned long long uint64_t
     const double ROUNDING
-    void add_to(double *to, const double *source, int size) noexcept nogil
-    double gini(const double *left, const double *total, int T, int uniform) noexcept nogil
-    double saved_cost(const double *left, const double *total, int T) noexcept nogil
+    void add_to(double *to, const double *source, Py_ssize_t size) noexcept nogil
+    double gini(
+        const double *left, const double *total, Py_ssize_t T, int uniform
+    ) noexcept nogil
+    double saved_cost(const double *left, const double *total, Py_ssize_t T) noexcept nogil
     void sort_keys(uint64_t *keys, uint64_t *other, Py_ssize_t m, int bits) noexcept nogil
     uint64_t next_random(uint64_t *state) noexcept nogil
     void *memset(void *place, int value, size_t size) noexcept nogil
@@ -128,6 +135,8 @@ ctypedef fused Code:
     int
 
 cdef struct Parting:
+    # Features, codes and numbers of rows and nodes fit 32 bits; no arithmetic of places is done
+    # with them as they are.
     int feature
     int cut
     int missing_left
@@ -167,20 +176,36 @@ cdef class Grower:
     cdef Py_ssize_t[:, ::1] stack
     cdef uint64_t[::1] keys, other
     cdef uint64_t random
-    cdef Py_ssize_t waiting, max_depth, min_split, min_leaf
-    cdef int T, q, uniform, by_cost, max_features
+    cdef Py_ssize_t waiting, max_depth, min_split, min_leaf, max_features, T, q
+    cdef int uniform, by_cost
+    # The codes that were looked through for those that no bin has.
+    cdef object checked
     cdef double scale, min_size
 
-    def __init__(self, const double[:, ::1] stats, int T, int[::1] rows, int[::1] features,
-                 int[::1] n_bins, *, bint by_cost, Py_ssize_t max_depth, Py_ssize_t min_split,
-                 Py_ssize_t min_leaf, double min_share, int max_features, uint64_t seed):
+    def __cinit__(self, const double[:, ::1] stats, Py_ssize_t T, int[::1] rows, int[::1] features,
+                  int[::1] n_bins, *, bint by_cost, Py_ssize_t max_depth, Py_ssize_t min_split,
+                  Py_ssize_t min_leaf, double min_share, Py_ssize_t max_features, uint64_t seed):
         cdef Py_ssize_t m = rows.shape[0], i
+        check_room("n_bins", n_bins.shape[0], 1)
+        check_room("rows", m, 1)
+        check_numbered("rows", max(m, stats.shape[0]))
+        check_numbered("features", features.shape[0])
+        check_indices("rows", rows, stats.shape[0])
+        check_indices("features", features, n_bins.shape[0])
+        # Two more bins than there are, for missing values and for the end, are numbered too.
+        check_indices("n_bins", n_bins, MOST_NUMBERED - 2)
+        if not 1 <= T < stats.shape[1] or stats.shape[1] not in (T + 1, 2 * T):
+            raise ValueError(
+                f"stats must have T + 1 or 2·T columns for T = {T} thresholds, one or more; "
+                f"found {stats.shape[1]}."
+            )
         # Sums by bin are kept only where a node has as many rows as the feature has bins.
         cdef Py_ssize_t most = min(m, np.max(n_bins)) + 2
-        self.stats, self.T, self.q = stats, T, <int>stats.shape[1]
+        self.stats, self.T, self.q = stats, T, stats.shape[1]
         self.uniform, self.by_cost = self.q == T + 1, by_cost
         self.rows, self.features, self.n_bins = rows, np.array(features), n_bins
-        self.max_depth, self.min_split, self.min_leaf = max_depth, min_split, min_leaf
+        self.max_depth, self.min_split = max_depth, min_split
+        self.min_leaf = max(0, min(min_leaf, m + 1))
         self.max_features, self.random = max_features, seed
         self.feature_ = self.feature = np.empty(m, dtype=np.int32)
         self.cut_ = self.cut = np.empty(m, dtype=np.int32)
@@ -207,10 +232,23 @@ cdef class Grower:
     def advance(self, const Code[:, ::1] codes, Py_ssize_t work):
         """Settle nodes until about so many rows and features were looked at; False at the end."""
         cdef Py_ssize_t done = 0
+        if codes.base is not self.checked:
+            self.check(codes)
+            self.checked = codes.base
         with nogil:
             while self.waiting > 0 and done < work:
                 done += self.settle(codes)
         return self.waiting > 0
+
+    cdef int check(self, const Code[:, ::1] codes) except -1:
+        """Refuse codes that are not of these rows and bins."""
+        cdef Py_ssize_t j
+        check_size("codes", codes.shape[0], self.n_bins.shape[0])
+        check_size("codes of a feature", codes.shape[1], self.stats.shape[0])
+        for j in range(codes.shape[0]):
+            if not within(&codes[j, 0], codes.shape[1], <Py_ssize_t>self.n_bins[j] + 1):
+                refuse_indices(f"codes of feature {j}", <Py_ssize_t>self.n_bins[j] + 1)
+        return 0
 
     cdef Py_ssize_t settle(self, const Code[:, ::1] codes) noexcept nogil:
         """Part the node on top of the stack, or make it a leaf."""
@@ -220,7 +258,8 @@ cdef class Grower:
         cdef double *total = &self.totals[top, 0]
         cdef Parting best
         cdef double weight = 0.0, unparted = 0.0
-        cdef int k, seen = 0, by_cost = 0
+        cdef Py_ssize_t k, seen = 0
+        cdef int by_cost = 0
         m = end - start
         best.feature = -1
         if m >= self.min_split and m >= 2 * self.min_leaf and depth < self.max_depth:
@@ -251,7 +290,7 @@ cdef class Grower:
 
     cdef double least_cost(self, const double *total, double weight) noexcept nogil:
         cdef double signed = 0.0
-        cdef int k
+        cdef Py_ssize_t k
         for k in range(self.T):
             signed += total[k]
         return 0.5 * (weight + signed) - saved_cost(total, total, self.T)
@@ -264,7 +303,7 @@ cdef class Grower:
             self.children_[parent, side] = ~leaf
         for i in range(start, end):
             self.leaf_of_row_[self.rows[i]] = leaf
-        memcpy(&self.leaf_stats_[leaf, 0], total, <size_t>self.q * sizeof(double))
+        memcpy(&self.leaf_stats_[leaf, 0], total, self.q * sizeof(double))
         self.n_leaves += 1
 
     cdef void part(self, const Code[:, ::1] codes, Py_ssize_t top, Parting *best,
@@ -276,25 +315,26 @@ cdef class Grower:
         cdef const double *stats = &self.stats[0, 0]
         cdef int *rows = &self.rows[0]
         cdef int *spare = &self.spare[0]
-        cdef int row, size = self.q, missing = self.n_bins[best.feature]
+        cdef Py_ssize_t row, size = self.q
+        cdef int missing = self.n_bins[best.feature]
         cdef double *high = &self.totals[top, 0]
         cdef double *low = &self.totals[top + 1, 0]
         cdef bint is_low
         depth = self.stack[top, 2] + 1
-        memset(high, 0, <size_t>size * sizeof(double))
-        memset(low, 0, <size_t>size * sizeof(double))
+        memset(high, 0, size * sizeof(double))
+        memset(low, 0, size * sizeof(double))
         for i in range(start, end):
             row = rows[i]
             is_low = best.missing_left if code[row] == missing else code[row] <= best.cut
             if is_low:
-                rows[lower] = row
+                rows[lower] = <int>row
                 lower += 1
-                add_to(low, stats + <Py_ssize_t>row * size, size)
+                add_to(low, stats + row * size, size)
             else:
-                spare[upper] = row
+                spare[upper] = <int>row
                 upper += 1
-                add_to(high, stats + <Py_ssize_t>row * size, size)
-        memcpy(rows + lower, spare, <size_t>upper * sizeof(int))
+                add_to(high, stats + row * size, size)
+        memcpy(rows + lower, spare, upper * sizeof(int))
         if not best.has_missing:
             best.missing_left = self.size(low) >= self.size(high)
         self.missing_left_[node] = <unsigned char>best.missing_left
@@ -308,7 +348,7 @@ cdef class Grower:
 
     cdef double size(self, const double *total) noexcept nogil:
         cdef double size = 0.0
-        cdef int k
+        cdef Py_ssize_t k
         for k in range(self.T, self.q):
             size += total[k]
         return size
@@ -342,25 +382,27 @@ cdef class Grower:
         cdef const Code *code = &codes[j, 0]
         cdef const double *stats = &self.stats[0, 0]
         cdef const int *rows = &self.rows[0]
-        cdef int bins = self.n_bins[j], size = self.q, row, b, last = -1
+        cdef Py_ssize_t bins = self.n_bins[j], size = self.q, row, b, last = -1
         cdef double *sums = &self.bins[0]
         cdef double *left = &self.sums[0]
         cdef int *count = &self.counts[0]
         cdef Py_ssize_t i, below = 0, absent, m = end - start
-        memset(sums, 0, <size_t>(bins + 1) * <size_t>size * sizeof(double))
-        memset(count, 0, <size_t>(bins + 1) * sizeof(int))
+        memset(sums, 0, (bins + 1) * size * sizeof(double))
+        memset(count, 0, (bins + 1) * sizeof(int))
         for i in range(start, end):
             row = rows[i]
             b = code[row]
             count[b] += 1
-            add_to(sums + b * size, stats + <Py_ssize_t>row * size, size)
+            add_to(sums + b * size, stats + row * size, size)
         absent = count[bins]
-        memset(left, 0, <size_t>size * sizeof(double))
+        memset(left, 0, size * sizeof(double))
         for b in range(bins):
             if count[b] == 0:
                 continue
             if last >= 0:
-                self.try_cut(j, last, b, below, m, absent, total, sums + bins * size, by_cost, best)
+                self.try_cut(
+                    j, <int>last, <int>b, below, m, absent, total, sums + bins * size, by_cost, best
+                )
             add_to(left, sums + b * size, size)
             below += count[b]
             last = b
@@ -376,18 +418,19 @@ cdef class Grower:
         cdef const Code *code = &codes[j, 0]
         cdef const double *stats = &self.stats[0, 0]
         cdef const int *rows = &self.rows[0]
-        cdef int bins = self.n_bins[j], size = self.q, row, b, last = -1, bits = 0, cuts = 0
+        cdef int bins = self.n_bins[j], b, last = -1, bits = 0
+        cdef Py_ssize_t row, size = self.q
         cdef double *left = &self.sums[0]
         cdef double *missing = &self.sums[size]
         cdef uint64_t *keys = &self.keys[0]
         cdef Py_ssize_t i, present = 0, m = end - start
-        memset(left, 0, <size_t>size * sizeof(double))
-        memset(missing, 0, <size_t>size * sizeof(double))
+        memset(left, 0, size * sizeof(double))
+        memset(missing, 0, size * sizeof(double))
         for i in range(start, end):
             row = rows[i]
             b = code[row]
             if b == bins:
-                add_to(missing, stats + <Py_ssize_t>row * size, size)
+                add_to(missing, stats + row * size, size)
             else:
                 keys[present] = (<uint64_t>b << 32) | <uint64_t>row
                 present += 1
@@ -411,12 +454,13 @@ cdef class Grower:
                       Py_ssize_t absent, const double *total, const double *missing, int by_cost,
                       Parting *best) noexcept nogil:
         """Try the cut in the middle of two neighbouring codes, missing rows above, then below."""
-        cdef int cut = low + ((high - low - 1) >> 1), size = self.q
+        cdef int cut = low + ((high - low - 1) >> 1)
+        cdef Py_ssize_t size = self.q
         cdef double *with_missing = &self.sums[2 * size]
         if below >= self.min_leaf and m - below >= self.min_leaf:
             self.weigh(j, cut, 0, absent > 0, &self.sums[0], total, by_cost, best)
         if absent > 0 and below + absent >= self.min_leaf and m - below - absent >= self.min_leaf:
-            memcpy(with_missing, &self.sums[0], <size_t>size * sizeof(double))
+            memcpy(with_missing, &self.sums[0], size * sizeof(double))
             add_to(with_missing, missing, size)
             self.weigh(j, cut, 1, 1, with_missing, total, by_cost, best)
 
@@ -450,21 +494,56 @@ cdef class Grower:
         best.figure, best.second = figure, second
 
 
+cdef int check_tree(Py_ssize_t n, Py_ssize_t n_cuts, const int[:, ::1] children,
+                    const unsigned char[::1] missing_left) except -1:
+    check_numbered("nodes", n)
+    check_size("cuts", n_cuts, n)
+    check_size("children", children.shape[0], n)
+    check_size("sides of a node", children.shape[1], 2)
+    return check_size("missing_left", missing_left.shape[0], n)
+
+
+cdef int refuse_tree(Py_ssize_t n, Py_ssize_t d) except -1:
+    raise ValueError(
+        f"A tree of {n} nodes must look at features 0 … {d - 1} and lead from each node to later "
+        f"ones or to leaves ~0 … ~{n}; found one that does not."
+    )
+
+
 def find_leaves(const double[:, ::1] X, const int[::1] feature, const double[::1] edge,
                 const int[:, ::1] children, const unsigned char[::1] missing_left, int[::1] leaves):
     """Leaf of every row of inputs."""
     cdef Py_ssize_t i
-    cdef int node
+    cdef int node, j, child
+    cdef unsigned int n = <unsigned int>feature.shape[0], d = <unsigned int>X.shape[1]
     cdef double x
-    cdef bint upper
+    cdef bint upper, refused = False
+    check_tree(feature.shape[0], edge.shape[0], children, missing_left)
+    check_numbered("features", X.shape[1])
+    check_size("leaves", leaves.shape[0], X.shape[0])
+    # A way from the root is checked as it is walked: beside the loads from memory that takes little
+    # time and, unlike a pass over all nodes, none where few rows are asked about.
     with nogil:
         for i in range(X.shape[0]):
-            node = 0 if feature.shape[0] > 0 else -1
-            while node >= 0:
-                x = X[i, feature[node]]
+            node = 0 if n > 0 else -1
+            while <unsigned int>node < n:
+                j = feature[node]
+                if <unsigned int>j >= d:
+                    break
+                x = X[i, j]
                 upper = not missing_left[node] if x != x else x > edge[node]
-                node = children[node, upper]
+                child = children[node, upper]
+                # True for no leaf, which is a large number as an unsigned one.
+                if <unsigned int>child <= <unsigned int>node:
+                    break
+                node = child
+            # There is a leaf more than nodes; a walk that broke off is at none.
+            if node >= 0 or ~node > <int>n:
+                refused = True
+                break
             leaves[i] = ~node
+    if refused:
+        refuse_tree(n, d)
 
 
 def find_leaves_by_code(const Code[:, ::1] codes, const int[::1] n_bins, const int[::1] feature,
@@ -472,14 +551,31 @@ def find_leaves_by_code(const Code[:, ::1] codes, const int[::1] n_bins, const i
                         const unsigned char[::1] missing_left, int[::1] leaves):
     """Leaf of every column of codes."""
     cdef Py_ssize_t i
-    cdef int node, j, code
-    cdef bint upper
+    cdef int node, j, code, child
+    cdef unsigned int n = <unsigned int>feature.shape[0], d = <unsigned int>codes.shape[0]
+    cdef bint upper, refused = False
+    check_tree(feature.shape[0], cut.shape[0], children, missing_left)
+    check_size("n_bins", n_bins.shape[0], codes.shape[0])
+    check_numbered("features", codes.shape[0])
+    check_size("leaves", leaves.shape[0], codes.shape[1])
     with nogil:
         for i in range(codes.shape[1]):
-            node = 0 if feature.shape[0] > 0 else -1
-            while node >= 0:
+            node = 0 if n > 0 else -1
+            while <unsigned int>node < n:
                 j = feature[node]
+                if <unsigned int>j >= d:
+                    break
                 code = codes[j, i]
                 upper = not missing_left[node] if code == n_bins[j] else code > cut[node]
-                node = children[node, upper]
+                child = children[node, upper]
+                # True for no leaf, which is a large number as an unsigned one.
+                if <unsigned int>child <= <unsigned int>node:
+                    break
+                node = child
+            # There is a leaf more than nodes; a walk that broke off is at none.
+            if node >= 0 or ~node > <int>n:
+                refused = True
+                break
             leaves[i] = ~node
+    if refused:
+        refuse_tree(n, d)

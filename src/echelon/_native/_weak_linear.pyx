@@ -4,6 +4,8 @@
 from libc.math cimport fabs, sqrt
 from libc.stdlib cimport qsort
 
+from ._checks cimport check_indices, check_room, check_size
+
 
 cdef struct Change:
     # Where a row changes its sign, and by how much that raises the sum.
@@ -46,6 +48,17 @@ def descend(
     """
     cdef Py_ssize_t t
     cdef double total = 0
+    check_size("columns of the inputs", columns.shape[1], scores.shape[0])
+    check_size("pull", pull.shape[0], scores.shape[0])
+    check_indices("features", features, columns.shape[0])
+    check_size("offsets", offsets.shape[0], features.shape[0])
+    check_size("coef", coef.shape[0], columns.shape[0] + 1)
+    check_room("changes", changes.shape[0], 2 * scores.shape[0])
+    check_size("columns of changes", changes.shape[1], 2)
+    check_size("cells", cells.shape[0], 2)
+    check_room("columns of cells", cells.shape[1], 3)
+    if cells.shape[1] % 2 == 0:
+        raise ValueError(f"cells must have an odd number of columns; found {cells.shape[1]}.")
     if scores.shape[0] == 0:
         return
     with nogil:
@@ -135,7 +148,8 @@ cdef void _build_stairs(
 
 
 cdef inline Py_ssize_t _cell(double position, double half) noexcept nogil:
-    return <Py_ssize_t> ((position + 1.0) * half)
+    # A place in no cell, the last, for a position that is not a number.
+    return <Py_ssize_t> ((position + 1.0) * half if position >= -1.0 else 2.0 * half)
 
 
 cdef double _highest_end(const double[:, ::1] cells) noexcept nogil:
