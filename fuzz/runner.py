@@ -17,7 +17,7 @@ from fuzz.campaign import Campaign, Case, Tally
 
 ROOT = Path(__file__).parents[1]
 # A sanitizer's report is known by these words on standard error.
-REPORTS = ("AddressSanitizer", "runtime error:", "LeakSanitizer")
+REPORTS = ("ERROR: AddressSanitizer", "runtime error:", "ERROR: LeakSanitizer")
 
 
 class Worker:
@@ -65,7 +65,9 @@ class Worker:
 
     def _words(self, start: int = 0) -> str:
         self.log.seek(start)
-        return self.log.read()[-2000:]
+        words = self.log.read()
+        # A sanitizer's report begins with what is wrong, a traceback of Python ends with it.
+        return words if len(words) <= 2000 else f"{words[:1000]} ... {words[-1000:]}"
 
     def stop(self) -> None:
         """End the process, whatever it does."""
