@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -68,3 +70,28 @@ def test_permissions_of_a_file_that_was_there_stay(tmp_path):
     path.chmod(0o600)
     write_whole(path, b"new")
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_longest_name_that_a_folder_takes_can_be_written(tmp_path):
+    path = tmp_path / ("n" * 251 + ".csv")
+    write_whole(path, b"content")
+    assert path.read_bytes() == b"content"
+
+
+def test_what_a_killed_writer_left_is_removed_and_what_another_writes_is_not(tmp_path):
+    code = (
+        "import os, pathlib, signal, sys\n"
+        "from echelon._utils.files import whole_file\n"
+        "with whole_file(pathlib.Path(sys.argv[1])) as file:\n"
+        "    file.write(b'half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path / "killed.txt"])
+    abandoned = set(tmp_path.iterdir())
+    assert len(abandoned) == 1
+    with whole_file(tmp_path / "open.txt") as file:
+        assert not abandoned & set(tmp_path.iterdir())
+        write_whole(tmp_path / "other.txt", b"other")
+        file.write(b"whole")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["open.txt", "other.txt"]
+    assert (tmp_path / "open.txt").read_bytes() == b"whole"

@@ -219,7 +219,7 @@ def test_costs_by_place_and_by_name(tmp_path):
 def test_bad_costs(tmp_path, text, words):
     path = tmp_path / "cost.csv"
     path.write_text(text)
-    with pytest.raises(failures.UsageError, match=words):
+    with pytest.raises(ValueError, match=words):
         read_cost(path, ["a", "b", "c"])
 
 

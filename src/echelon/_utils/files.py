@@ -9,18 +9,26 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+
+if sys.platform != "win32":
+    import fcntl
+
+# How names of files that are being written begin and end.
+_PART = (".echelon-", ".part")
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Write to a file that takes its place in one step, at a clean end of the block only.
 
-    Whatever ends the block early leaves the file that was there, or none. A file that was there
+    Whatever ends the block early leaves the file that was there, or none; what a killed process
+    leaves beside it is removed by the next one that writes to the folder. A file that was there
     leaves its permissions to the new one, a link stays a link, and a device or a pipe is written
     to directly, since nothing can take its place.
 
@@ -44,14 +52,22 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         raise IsADirectoryError(f"{path} is a folder.")
     path.parent.mkdir(parents=True, exist_ok=True)
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
-    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    _remove_abandoned(path.parent)
+    file = _new_part(path.parent)
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-        os.chmod(partial, mode)
-        os.replace(partial, path)
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+        os.chmod(file.name, mode)
+        if sys.platform == "win32":
+            # Windows does not move a file that is open.
+            file.close()
+        os.replace(file.name, path)
+        file.close()
     except BaseException:
-        os.unlink(partial)
+        with suppress(OSError):
+            file.close()
+        Path(file.name).unlink(missing_ok=True)
         raise
 
 
@@ -59,6 +75,40 @@ def write_whole(path: Path, content: bytes) -> None:
     """Write a file by replacing it in one step, so that no reader meets half of it."""
     with whole_file(path) as file:
         file.write(content)
+
+
+def _new_part(folder: Path) -> Any:
+    """A new file, locked as long as it is open; its name is short, whatever it will be called."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=_PART[0], suffix=_PART[1])
+        file = open(name, "wb", opener=lambda *_: handle)  # noqa: B023, SIM115
+        try:
+            _lock(file)
+        except BlockingIOError:
+            # Another process takes it for abandoned and is about to remove it.
+            file.close()
+            continue
+        except OSError:
+            # A file system without locks, on which nothing is taken for abandoned.
+            return file
+        if os.fstat(handle).st_nlink:
+            return file
+        file.close()
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove parts whose writers were killed: nobody has them open any more."""
+    for part in folder.glob(f"{_PART[0]}*{_PART[1]}"):
+        # Windows does not remove a file that is open.
+        with suppress(OSError), nullcontext() if sys.platform == "win32" else open(part) as file:
+            _lock(file)
+            part.unlink()
+
+
+def _lock(file: Any) -> None:
+    """Lock a file, or raise an OSError if another process has it."""
+    if sys.platform != "win32":
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _umask() -> int:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .messages import printable
+
 
 def make_frame(columns: Mapping[str, Any], backend: Any) -> Any:
     """A data frame of "pandas", "polars" or "pyarrow", or of the module that is given."""
@@ -55,11 +57,14 @@ def aligned(
 ) -> list[str]:
     """Lines of columns of equal width: words to the left, figures to the right.
 
+    Characters that would break a line or act on a terminal are written out.
+
     Examples
     --------
     >>> aligned([["name", "n"], ["b", "10"]])
     ['name   n', 'b     10']
     """
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         gap.join(

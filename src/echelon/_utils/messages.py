@@ -6,6 +6,33 @@ import sys
 import warnings
 from collections.abc import Iterable
 from typing import Any
+from unicodedata import category
+
+# Control and format characters, lone surrogates, ends of lines and of paragraphs.
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# They join or part letters of Arabic, Persian and Indic words, and emoji.
+_JOINERS = "\u200c\u200d"
+
+
+def printable(text: str) -> str:
+    r"""Text of any origin on one line, with what acts on a terminal or turns text written out.
+
+    Control characters, marks of direction and other characters that are not seen become escapes
+    as in JSON, so that JSON stays the same.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31m b\u202ec")
+    'a\\u001b[31m b\\u202ec'
+    """
+    if text.isprintable():
+        return text
+    return "".join(_escaped(c) if category(c) in _HIDDEN and c not in _JOINERS else c for c in text)
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
 
 def require_choice(name: str, value: Any, accepted: Iterable[Any], *others: str) -> None:

@@ -37,6 +37,13 @@ def main() -> None:
     except ImportError as missing:
         sys.exit(f"echelon's command line needs {install_hint(missing.name)}")
     from .commands import application
-    from .failures import DEBUG
+    from .failures import DEBUG, OUTPUT
+    from .output import open_streams, say
 
-    application()(args=[word for word in sys.argv[1:] if word != DEBUG], prog_name="echelon")
+    open_streams()
+    try:
+        application()(args=[word for word in sys.argv[1:] if word != DEBUG], prog_name="echelon")
+    except OSError as error:
+        # Help and the version are printed outside of any command.
+        say(f"Error: Standard output cannot be written: {error.strerror}.", err=True)
+        sys.exit(OUTPUT)

@@ -10,7 +10,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from echelon._utils.messages import printable
+
 from . import COMMANDS
+from .output import say
 
 # The error of options and arguments that do not fit, whichever click Typer is built on.
 WrongWords: type[Exception] = typer.BadParameter.__mro__[1]
@@ -22,7 +25,7 @@ START = """To start with:
     --report report.html --save model.echelon"""
 EXIT_CODES = (
     "Exit codes: 0 done, 2 something to put right in the command or the table, 3 model file "
-    "refused, 4 output cannot be written, 130 interrupted, 1 anything else."
+    "refused, 4 output cannot be written, 130 interrupted, 143 ended by SIGTERM, 1 anything else."
 )
 OPTION_PLACE = "Options come after the command: echelon COMMAND … --option."
 EXTRA = "a word too many"
@@ -65,9 +68,9 @@ def _hint(find: Callable[[Any], str | None]) -> Iterator[None]:
     try:
         yield
     except WrongWords as error:
-        hint = find(error)
-        if hint is not None:
-            error.message = f"{error.message.rstrip('.')}. {hint}"  # type: ignore[attr-defined]
+        hint, message = find(error), error.message  # type: ignore[attr-defined]
+        worded = message if hint is None else f"{message.rstrip('.')}. {hint}"
+        error.message = printable(worded)  # type: ignore[attr-defined]
         raise
 
 
@@ -107,7 +110,7 @@ def _show_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        typer.echo(f"echelon {version('echelon')}")
+        say(f"echelon {version('echelon')}")
         raise typer.Exit
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from echelon._utils.processes import watched_workers
+
 from . import install_hint
-from .failures import INTERRUPTED, UsageError, guarded, usage_errors
+from .failures import INTERRUPTED, UsageError, guarded
 from .options import (
     Cost,
     Delimiter,
@@ -24,6 +26,7 @@ from .options import (
     Seed,
     Target,
 )
+from .output import say
 from .values import read_cost, read_seconds, require_places
 from .views import live_view, show_table, step_line, write_file, write_report
 
@@ -93,7 +96,7 @@ def compare(
     Columns are prepared and settings are searched on the training rows of each fold. Ctrl-C ends
     the comparison early and keeps what is done; --resume goes on from there.
     """
-    with guarded():
+    with guarded(), watched_workers():
         outputs = {"out": out, "report": report, "save": save, "plot": plot}
         _check(outputs)
         require_places((data, cost), **outputs)
@@ -110,7 +113,7 @@ def compare(
         if board.rows:
             write_file(out, getattr(board, _WRITERS[out.suffix])())
         if board.interrupted:
-            typer.echo("Interrupted; what is done is kept, and --resume goes on from it.", err=True)
+            say("Interrupted; what is done is kept, and --resume goes on from it.", err=True)
             raise typer.Exit(INTERRUPTED)
         if plot is not None:
             _draw(board, plot)
@@ -151,8 +154,7 @@ def _load(
     from echelon._utils.messages import require_choice
     from echelon.datasets import list_datasets, load_dataset
 
-    with usage_errors(ValueError):
-        require_choice("example", example, list_datasets())
+    require_choice("example", example, list_datasets())
     frame = load_dataset(str(example), as_frame=True).frame
     options = {key: reading[key] for key in ("drop", "drop_unlabelled")}
     return labelled_table(frame, target, order, **options), f"example {example}"
@@ -173,15 +175,14 @@ def _contest(
     from echelon.model_selection.experiment import experiment_key
     from echelon.model_selection.roster import candidates, find_candidate
 
-    with usage_errors(ValueError):
-        roster = candidates(seed)
-        if models is not None:
-            wanted = [part.strip() for part in models.split(",") if part.strip()]
-            found = {find_candidate(name, seed).name for name in wanted}
-            roster = {name: entry for name, entry in roster.items() if name in found}
-        experiment = make_experiment(
-            table, candidates=roster, folds=folds, repeats=repeats, cost=cost, random_state=seed
-        )
+    roster = candidates(seed)
+    if models is not None:
+        wanted = [part.strip() for part in models.split(",") if part.strip()]
+        found = {find_candidate(name, seed).name for name in wanted}
+        roster = {name: entry for name, entry in roster.items() if name in found}
+    experiment = make_experiment(
+        table, candidates=roster, folds=folds, repeats=repeats, cost=cost, random_state=seed
+    )
     store = cache_folder() / "compare" / f"{experiment_key(experiment)[:32]}.jsonl"
     contest = ExperimentRun(experiment, store, fresh=not resume)
     total = len(experiment.entries) * len(experiment.splits)
@@ -191,7 +192,7 @@ def _contest(
     elif contest.foreign:
         said = "The earlier results are of other models or versions and are not used."
     if resume:
-        typer.echo(said, err=True)
+        say(said, err=True)
     return contest
 
 
@@ -211,26 +212,26 @@ def _print(board: Leaderboard, folds: int, repeats: int) -> None:
         return
     from echelon.metrics.measures import MEASURES
 
-    typer.echo(
+    say(
         f"Cross-validated ({folds} folds × {repeats}), mean±standard error over folds; best "
         f"{MEASURES[board.measure].short} first."
     )
-    typer.echo(str(board))
+    say(*str(board).split("\n"))
     if board.undistinguished:
-        typer.echo(
+        say(
             "≈ is not significantly different from the best at the 5 % level (corrected resampled "
             "t-test, Holm)."
         )
     if board.untested:
-        typer.echo("? has too few folds in common with the best to be compared with it.")
+        say("? has too few folds in common with the best to be compared with it.")
     for note, models in board.notes.items():
-        typer.echo(f"{', '.join(models)}: {note}")
+        say(f"{', '.join(models)}: {note}")
     for model, reason in board.failures.items():
-        typer.echo(f"{model} has no figures: {reason}")
+        say(f"{model} has no figures: {reason}")
     if not board.interrupted and any(row.n_folds < board.planned for row in board.rows):
-        typer.echo("Not all folds fitted into the budget; --resume goes on from here.")
+        say("Not all folds fitted into the budget; --resume goes on from here.")
     if 2 * board.best.n_folds < board.planned:
-        typer.echo(
+        say(
             f"{board.best.model} leads on {board.best.n_folds} of {board.planned} folds only; go "
             "on with --resume, or give more --budget, before you trust that."
         )
@@ -255,8 +256,7 @@ def _draw(board: Leaderboard, path: Path) -> None:
     from echelon.plots import CriticalDifferenceDisplay
     from echelon.plots.style import render
 
-    with usage_errors(ValueError):
-        display = CriticalDifferenceDisplay(board.nemenyi())
+    display = CriticalDifferenceDisplay(board.nemenyi())
 
     def draw(canvas: Any) -> None:
         display.plot(ax=canvas.add_axes((0.01, 0.01, 0.98, 0.98)))

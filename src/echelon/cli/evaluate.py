@@ -10,6 +10,7 @@ import typer
 from .failures import UsageError, guarded
 from .oddities import Oddities
 from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed
+from .output import say
 from .values import read_cost, refuse_model_as_table, require_confidence, require_places
 from .views import json_text, show_notes, write_file, write_report
 
@@ -73,8 +74,8 @@ def evaluate(
         result = evaluate_model(
             trained, X, y, cost=matrix, confidence=confidence, random_state=seed
         )
-        typer.echo(f"{trained.name} on {data}: {result.rows} rows")
-        typer.echo(str(result))
+        say(f"{trained.name} on {data}: {result.rows} rows")
+        say(*str(result).split("\n"), needed=out is None and report is None)
         show_notes(*_notes(trained, frame, y, data))
         if out is not None:
             write_file(out, json_text(result.to_dict()))
@@ -155,8 +156,8 @@ def _evaluate_ranking(
         found[measure.key] = {"value": float(value), "low": low, "high": high}
         interval = "–" if low is None else f"{low:.4f} to {high:.4f}"
         rows.append([measure.heading, f"{value:.4f}", interval])
-    typer.echo(f"{trained.name} on {table.about()}")
-    typer.echo("\n".join(aligned(rows)))
+    say(f"{trained.name} on {table.about()}")
+    say(*aligned(rows))
     show_notes(*table.notes)
     return {"model": trained.name, "rows": len(table.X), "confidence": confidence, **found}
 

@@ -10,6 +10,7 @@ import typer
 from .evaluate import require_ordinal, split_labels
 from .failures import UsageError, guarded
 from .options import Cost, Delimiter, Format, Model, Seed
+from .output import say
 from .values import read_cost, refuse_model_as_table
 from .views import json_text
 
@@ -88,7 +89,10 @@ def explain(
             raise UsageError(
                 f"{trained.name} has no rules, so rows are needed to explain it: name a table."
             )
-        typer.echo(json_text(told.content) if as_json else "\n".join(told.lines).strip())
+        if not told.lines[-1]:
+            del told.lines[-1]
+        lines = json_text(told.content).split("\n") if as_json else told.lines
+        say(*lines, needed=True)
 
 
 @dataclass

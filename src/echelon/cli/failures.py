@@ -1,8 +1,8 @@
 """How a command fails: one sentence on standard error and an exit code that says what went wrong.
 
 2: something in the command or the table that the user can put right; 3: a model file is refused;
-4: output cannot be written; 130: interrupted; 1: anything else. ``--debug``, anywhere on the line,
-shows the traceback as well.
+4: output cannot be written; 130: interrupted; 129 and 143: ended by SIGHUP or SIGTERM; 1: anything
+else. ``--debug``, anywhere on the line, shows the traceback as well.
 """
 
 from __future__ import annotations
@@ -10,66 +10,108 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import sys
+import threading
+import time
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, NoReturn
 
 import typer
 
 from . import install_hint
+from .output import say
 
 DEBUG = "--debug"
 # Sentences of the library on an argument begin with it.
 _ARGUMENT = re.compile(r"^[a-z_]+(?= must )")
+_OPTIONS = {"n_jobs": "jobs", "random_state": "seed"}
 UNEXPECTED, USAGE, MODEL_FILE, OUTPUT, INTERRUPTED = 1, 2, 3, 4, 130
+_ENDED = 128
+# Seconds in which threads may end by themselves.
+_PATIENCE = 2.0
+_SIGNALS = ("SIGTERM", "SIGHUP")
 
 
 class UsageError(ValueError):
     """Something that the user can put right; its text is the whole message."""
 
 
+class _EndedError(BaseException):
+    """A signal asked the process to end; not an Exception, so that nothing takes it for its own."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
 @contextmanager
 def guarded() -> Iterator[None]:
     """Turn any error of a command's body into a sentence and an exit code, warnings into lines."""
+    threads = set(threading.enumerate())
     try:
-        with _plain_warnings():
+        with _ending_signals(), _plain_warnings():
             yield
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
     except BrokenPipeError:
         # The reader of a pipe, say `head`, has seen enough; Python must not write there at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(OUTPUT) from None
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        _leave(OUTPUT, threads)
     except KeyboardInterrupt:
-        typer.echo("Interrupted.", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        say("Interrupted.", err=True)
+        _leave(INTERRUPTED, threads)
+    except _EndedError as ended:
+        say(f"Ended by {signal.Signals(ended.number).name}.", err=True)
+        _leave(_ENDED + ended.number, threads)
     except Exception as error:
         if DEBUG in sys.argv:
-            traceback.print_exc()
+            say(*traceback.format_exc().split("\n"), err=True)
         code, sentence = _verdict(error)
-        typer.echo(f"Error: {sentence}", err=True)
-        raise typer.Exit(code) from None
+        say(f"Error: {sentence}", err=True)
+        _leave(code, threads)
+
+
+def _leave(code: int, threads: set[threading.Thread]) -> NoReturn:
+    """End with an exit code, even if a thread that is not one of these waits for input."""
+    others = [t for t in threading.enumerate() if t not in threads and not t.daemon]
+    end = time.monotonic() + _PATIENCE
+    for thread in others:
+        thread.join(max(0.0, end - time.monotonic()))
+    if any(thread.is_alive() for thread in others):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, OSError):
+                stream.flush()
+        os._exit(code)
+    raise typer.Exit(code) from None
 
 
 @contextmanager
-def usage_errors(*errors: type[Exception]) -> Iterator[None]:
-    """Let errors of the library that the user can put right count as such, in the words of options.
+def _ending_signals() -> Iterator[None]:
+    """Let signals that end the process do so through its clean-up: no part of a file, no worker."""
 
-    Examples
-    --------
-    >>> with usage_errors(ValueError):
-    ...     raise ValueError("model must be 'a' or 'b'; found 'c'.")
-    Traceback (most recent call last):
-    echelon.cli.failures.UsageError: --model must be 'a' or 'b'; found 'c'.
-    """
+    def end(number: int, frame: FrameType | None) -> None:
+        # A second one must not end the clean-up.
+        signal.signal(number, signal.SIG_IGN)
+        raise _EndedError(number)
+
+    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    # What the caller ignores, as nohup does, stays ignored.
+    numbers = [n for n in numbers if signal.getsignal(n) == signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, end)
     try:
         yield
-    except errors as error:
-        worded = _ARGUMENT.sub(lambda found: f"--{found[0].replace('_', '-')}", str(error))
-        raise UsageError(worded) from error
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _verdict(error: Exception) -> tuple[int, str]:
@@ -79,10 +121,10 @@ def _verdict(error: Exception) -> tuple[int, str]:
     text = str(error).strip()
     if isinstance(error, TableError):
         return USAGE, error.worded(flag)
-    if isinstance(error, UsageError):
-        return USAGE, text
     if isinstance(error, ModelFileError):
         return MODEL_FILE, text
+    if isinstance(error, UsageError) or (isinstance(error, ValueError) and _is_ours(error)):
+        return USAGE, _ARGUMENT.sub(lambda found: _option(found[0]), text)
     if isinstance(error, OSError):
         where = error.filename if error.filename is not None else "The output"
         return OUTPUT, f"{where} cannot be written: {error.strerror or text or 'unknown reason'}."
@@ -94,6 +136,21 @@ def _verdict(error: Exception) -> tuple[int, str]:
     return UNEXPECTED, f"{kind}{first}{hint}."
 
 
+def _is_ours(error: Exception) -> bool:
+    """Whether this package raised an error, here or in a worker: then its sentence is ours."""
+    # joblib gives the traceback of a worker as the text of the cause.
+    remote = re.findall(r'^  File "(.+?)", line ', str(error.__cause__ or ""), re.MULTILINE)
+    if remote:
+        return f"{os.sep}echelon{os.sep}" in remote[-1]
+    frames = list(traceback.walk_tb(error.__traceback__))
+    module: str = frames[-1][0].f_globals.get("__name__", "") if frames else ""
+    return module.partition(".")[0] == "echelon"
+
+
+def _option(name: str) -> str:
+    return f"--{_OPTIONS.get(name, name).replace('_', '-')}"
+
+
 def flag(argument: Any) -> str:
     """An argument of the library as the command line writes it.
 
@@ -103,7 +160,7 @@ def flag(argument: Any) -> str:
     >>> flag(Argument("drop", ["a", "long name"])), flag(Argument("drop_unlabelled", True))
     ("--drop a --drop 'long name'", '--drop-unlabelled')
     """
-    option = f"--{argument.name.replace('_', '-')}"
+    option = _option(argument.name)
     if argument.value is None or argument.value is True:
         return option
     values = argument.value if isinstance(argument.value, list) else [argument.value]
@@ -115,12 +172,12 @@ def _plain_warnings() -> Iterator[None]:
     """Every warning as one line on standard error, once."""
     said = set()
 
-    def say(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+    def show(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
         line = " ".join(str(message).split())
         if line not in said:
             said.add(line)
-            typer.echo(f"Warning: {line}", err=True)
+            say(f"Warning: {line}", err=True)
 
     with warnings.catch_warnings():
-        warnings.showwarning = say
+        warnings.showwarning = show
         yield

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .failures import UsageError, guarded, usage_errors
+from echelon._utils.processes import watched_workers
+
+from .failures import UsageError, guarded
 from .options import (
     Cost,
     Data,
@@ -20,6 +22,7 @@ from .options import (
     Seed,
     Target,
 )
+from .output import say
 from .values import read_cost, read_seconds, require_confidence, require_places
 from .views import live_view, show_table, step_line
 
@@ -61,7 +64,7 @@ def fit(
     Settings are searched by cross-validation; the model is then fitted to all rows, given
     probabilities and prediction intervals, and measured by cross-validation.
     """
-    with guarded():
+    with guarded(), watched_workers():
         require_confidence(confidence)
         seconds = read_seconds(budget)
         require_places((data, cost), save=save)
@@ -82,8 +85,7 @@ def fit(
         if model == AUTO:
             candidate = _contest(table, seconds, **options)
         else:
-            with usage_errors(ValueError):
-                candidate = find_candidate(model, seed)
+            candidate = find_candidate(model, seed)
         _train(table, candidate, save, confidence=confidence, **options)
 
 
@@ -101,7 +103,7 @@ def _contest(table: LabelledTable, seconds: float, **options: Any) -> Candidate:
         raise KeyboardInterrupt
     if not board.rows:
         raise UsageError(f"No model could be measured in {seconds:g} s; give more --budget.")
-    typer.echo(str(board))
+    say(*str(board).split("\n"))
     return roster[board.best.model]
 
 
@@ -110,11 +112,11 @@ def _train(table: LabelledTable, candidate: Candidate, save: Path, **options: An
 
     from .info import save_model
 
-    typer.echo(f"Model: {candidate.name}. {candidate.about}")
+    say(f"Model: {candidate.name}. {candidate.about}")
     with step_line() as step:
         step(f"Fitting {candidate.name} to all rows")
         trained = train(table, candidate, **options)
     settings = trained.extra.get("settings")
     if settings:
-        typer.echo("Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items()))
+        say("Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items()))
     save_model(trained, save)

@@ -9,6 +9,7 @@ import typer
 
 from .failures import guarded
 from .options import Model
+from .output import say
 from .views import json_text
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ def info(
 
         found = read_card(model)
         if as_json:
-            typer.echo(json_text(found.card()))
+            say(*json_text(found.card()).split("\n"), needed=True)
         else:
-            typer.echo("\n".join(describe(found)))
+            say(*describe(found), needed=True)
 
 
 def describe(model: TrainedModel) -> list[str]:
@@ -62,11 +63,11 @@ def describe(model: TrainedModel) -> list[str]:
 
 def save_model(model: TrainedModel, path: Path) -> None:
     """Print how good a model that was just trained is, and how that was found, and save it."""
-    typer.echo(f"{figures_heading(model)}:")
+    say(f"{figures_heading(model)}:")
     for line in figures(model.metrics):
-        typer.echo(f"  {line}")
+        say(f"  {line}")
     model.save(path)
-    typer.echo(f"Written: {path}")
+    say(f"Written: {path}")
 
 
 def figures_heading(model: TrainedModel) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+MOST_JOBS = 1_000
 TABLE = (
     "Table: CSV, TSV, Parquet, Arrow, JSON lines or SVMlight, text also gzipped; - for standard "
     "input."
@@ -53,5 +54,15 @@ Cost = Annotated[
 Report = Annotated[
     Path | None, typer.Option(help="Write a report to this HTML file.", metavar="FILE.html")
 ]
-Seed = Annotated[int, typer.Option(help="Seed of folds and models.")]
-Jobs = Annotated[int, typer.Option(help="Processes; -1 for one per core.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of folds and models.")]
+
+
+def _processes(jobs: int) -> int:
+    if jobs == 0 or jobs > MOST_JOBS:
+        raise typer.BadParameter(
+            f"{jobs} is not a number of processes: from 1 to {MOST_JOBS}, or -1 for one per core."
+        )
+    return jobs
+
+
+Jobs = Annotated[int, typer.Option(help="Processes; -1 for one per core.", callback=_processes)]

@@ -13,6 +13,7 @@ import typer
 from .failures import UsageError, guarded
 from .oddities import Oddities
 from .options import Data, Delimiter, Format, Model
+from .output import say
 from .values import refuse_model_as_table, require_places
 from .views import show_notes, step_line
 
@@ -93,7 +94,7 @@ def predict(
         show_notes(*oddities.notes(data))
         if out != "-":
             count = "1 row" if rows == 1 else f"{rows:,} rows"
-            typer.echo(f"Predictions of {count}: {out}", err=True)
+            say(f"Predictions of {count}: {out}", err=True)
 
 
 def _answer(model: TrainedModel, keep: tuple[str, ...] | None, frame: Any, **options: bool) -> Any:
@@ -121,18 +122,19 @@ def in_order(
     >>> list(in_order(str, range(5)))
     ['0', '1', '2', '3', '4']
     """
-    with ThreadPoolExecutor(threads) as pool, ThreadPoolExecutor(1) as reader:
-        source = iter(pieces)
-        waiting: deque[Future[Result]] = deque()
+    pool, reader = ThreadPoolExecutor(threads), ThreadPoolExecutor(1)
+    source = iter(pieces)
+    waiting: deque[Future[Result]] = deque()
+    try:
         coming = reader.submit(next, source, _END)
-        try:
-            while (piece := coming.result()) is not _END:
-                coming = reader.submit(next, source, _END)
-                waiting.append(pool.submit(work, piece))
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
-            while waiting:
+        while (piece := coming.result()) is not _END:
+            coming = reader.submit(next, source, _END)
+            waiting.append(pool.submit(work, piece))
+            if len(waiting) > threads:
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        # A reader may wait for input that does not come.
+        for executor in (pool, reader):
+            executor.shutdown(wait=False, cancel_futures=True)

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .failures import UsageError, guarded, usage_errors
+from echelon._utils.processes import watched_workers
+
+from .failures import UsageError, guarded
 from .info import figures
 from .options import Data, Delimiter, Drop, DropUnlabelled, Format, Jobs, Order, Seed
+from .output import say
 from .values import refuse_model_as_table, require_places
 from .views import show_notes
 
@@ -76,9 +79,9 @@ def rank(
     --id), or from both. The ranked rows are written best first within their query, with their score
     and position.
     """
-    with guarded():
+    with guarded(), watched_workers():
         # The ranking may go to standard output, and what is said of the work then does not.
-        say = partial(typer.echo, err=out == "-")
+        tell = partial(say, err=out == "-")
         refuse_model_as_table(data, "rank DATA --model-file MODEL")
         from echelon.tables import TableWriter, read_ranking_table
         from echelon.tables.formats import output_format
@@ -108,15 +111,15 @@ def rank(
                 drop=tuple(drop or ()),
                 drop_unlabelled=drop_unlabelled,
             )
-            trained = _train(table, model, folds, seed, jobs, say)
+            trained = _train(table, model, folds, seed, jobs, tell)
             if save is not None:
                 trained.save(save)
-                say(f"Written: {save}")
+                tell(f"Written: {save}")
         frame = ranked_rows(trained, table, top)
         with TableWriter(out) as writer:
             writer.write(frame)
         if out != "-":
-            say(f"Ranking of {len(frame):,} rows: {out}")
+            tell(f"Ranking of {len(frame):,} rows: {out}")
 
 
 def _refuse_training(**options: str | Path | None) -> None:
@@ -128,21 +131,19 @@ def _refuse_training(**options: str | Path | None) -> None:
 
 
 def _train(
-    table: RankingTable, model: str, folds: int, seed: int, jobs: int, say: Callable[[str], None]
+    table: RankingTable, model: str, folds: int, seed: int, jobs: int, tell: Callable[[str], None]
 ) -> TrainedModel:
     from echelon.trained.ranking import find_ranker, train_ranker
 
-    with usage_errors(ValueError):
-        name = find_ranker(model)
-    say(table.about())
+    name = find_ranker(model)
+    tell(table.about())
     show_notes(*table.notes)
-    with usage_errors(ValueError):
-        trained = train_ranker(table, name, folds=folds, random_state=seed, n_jobs=jobs)
+    trained = train_ranker(table, name, folds=folds, random_state=seed, n_jobs=jobs)
     show_notes(*trained.notes[len(table.notes) :])
     if trained.metrics:
-        say(f"Cross-validated over {trained.extra['folds']}:")
+        tell(f"Cross-validated over {trained.extra['folds']}:")
     for line in figures(trained.metrics):
-        say(f"  {line}")
+        tell(f"  {line}")
     return trained
 
 

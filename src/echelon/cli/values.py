@@ -6,11 +6,12 @@ import csv
 import errno
 import os
 import re
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .failures import UsageError, usage_errors
+from .failures import UsageError
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)"
 _DURATION = re.compile(
@@ -52,30 +53,53 @@ def read_cost(path: Path | None, classes: Sequence[Any]) -> Any:
         cost = [[float(cell) for cell in row] for row in rows]
     except ValueError as error:
         raise UsageError(f"{path} is not a square of numbers: {error}.") from None
-    with usage_errors(ValueError):
-        if any(len(row) != len(cost) for row in cost):
-            raise ValueError(f"{path} is not a square of numbers: its rows differ in length.")
-        return check_cost_matrix(cost, len(classes))
+    if any(len(row) != len(cost) for row in cost):
+        raise UsageError(f"{path} is not a square of numbers: its rows differ in length.")
+    return check_cost_matrix(cost, len(classes))
 
 
 def require_places(sources: Iterable[str | Path | None], **options: str | Path | None) -> None:
-    """Refuse files that cannot be written or that are being read: before the work, not after it."""
+    """Refuse files that cannot be written, that are being read, or that are named twice.
+
+    Before the work, not after it. ``"-"`` is a standard stream, which may be a file too.
+    """
+    read = [identity for source in sources if (identity := _identity(source, 0)) is not None]
+    written: dict[object, str] = {}
     for name, place in options.items():
-        if place is not None and str(place) != "-":
-            _require_place(f"--{name}", Path(place), sources)
+        if place is None:
+            continue
+        option = f"--{name} {place}"
+        if str(place) != "-":
+            _require_place(option, Path(place))
+        identity = _identity(place, 1)
+        if identity in read:
+            raise UsageError(f"{option} would replace what is read; name another file.")
+        if identity is not None and identity in written:
+            raise UsageError(f"{written[identity]} and {option} are one file; name two.")
+        written[identity] = option
 
 
-def _require_place(option: str, path: Path, sources: Iterable[str | Path | None]) -> None:
+def _identity(place: str | Path | None, stream: int) -> object:
+    """What two names of one regular file have in common, whether it is there or not; else None."""
+    if place is None:
+        return None
+    try:
+        found = os.fstat(stream) if str(place) == "-" else os.stat(place)
+    except FileNotFoundError:
+        return os.path.normcase(os.path.realpath(place))
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
+def _require_place(option: str, path: Path) -> None:
     if path.is_dir():
-        raise UsageError(f"{option} {path} is a folder; name a file.")
+        raise UsageError(f"{option} is a folder; name a file.")
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise UsageError(f"{option} {path} lies in a folder that does not exist.")
+        raise UsageError(f"{option} lies in a folder that does not exist.")
     if not os.access(folder if not path.exists() or path.is_file() else path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    for source in sources if path.is_file() else ():
-        if source is not None and os.path.isfile(source) and path.samefile(source):
-            raise UsageError(f"{option} {path} would replace what is read; name another file.")
 
 
 def require_confidence(confidence: float) -> None:

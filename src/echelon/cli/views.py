@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+from .output import say
 
 if TYPE_CHECKING:
     from echelon.model_selection import ContestProgress, Leaderboard
@@ -27,7 +27,7 @@ def show_table(table: LabelledTable, source: str) -> None:
     name = "standard input" if source == "-" else source
     rows, columns = table.X.shape
     scale = " < ".join(map(str, table.classes))
-    typer.echo(
+    say(
         f"{name}: {rows:,} rows, {columns} inputs, {len(table.classes)} levels of {table.target}: "
         f"{scale}"
     )
@@ -37,7 +37,7 @@ def show_table(table: LabelledTable, source: str) -> None:
 def show_notes(*notes: str) -> None:
     """A line on standard error for each."""
     for note in notes:
-        typer.echo(f"Note: {note}", err=True)
+        say(f"Note: {note}", err=True)
 
 
 def json_text(content: dict[str, Any]) -> str:
@@ -50,7 +50,7 @@ def write_file(path: Path, content: str | bytes) -> None:
     from echelon._utils.files import write_whole
 
     write_whole(path, content.encode("utf-8") if isinstance(content, str) else content)
-    typer.echo(f"Written: {path}")
+    say(f"Written: {path}")
 
 
 def write_report(path: Path, *content: Any, cost: Any, **options: Any) -> None:
@@ -66,7 +66,7 @@ def write_report(path: Path, *content: Any, cost: Any, **options: Any) -> None:
             on_section=lambda key: step(f"Report: {key}"),
             **options,
         )
-    typer.echo(f"Written: {path}")
+    say(f"Written: {path}")
 
 
 @contextmanager
@@ -78,7 +78,7 @@ def step_line(quiet: bool = False) -> Iterator[Callable[[str], None]]:
     would take for its own.
     """
     if not sys.stderr.isatty():
-        yield lambda text: None if quiet else typer.echo(text, err=True)
+        yield lambda text: None if quiet else say(text, err=True)
         return
     from rich.console import Console
 
@@ -136,15 +136,15 @@ class _PlainLines:
             self._seen, self._step = {row.model for row in board.rows}, step
             return
         if latest.error:
-            typer.echo(f"  {latest.model}: {latest.error}", err=True)
+            say(f"  {latest.model}: {latest.error}", err=True)
         elif latest.model not in self._seen:
             self._seen.add(latest.model)
             figure = latest.figures[board.measure]
             heading = MEASURES[board.measure].short
-            typer.echo(f"  {latest.model}: {heading} {figure:.3f} on its first fold", err=True)
+            say(f"  {latest.model}: {heading} {figure:.3f} on its first fold", err=True)
         if step > self._step:
             self._step = step
-            typer.echo(f"  {describe(progress)}", err=True)
+            say(f"  {describe(progress)}", err=True)
 
 
 def describe(progress: ContestProgress, since: float = 0.0) -> str:

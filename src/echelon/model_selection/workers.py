@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing, contextmanager
@@ -19,6 +21,7 @@ from typing import Any
 from joblib import effective_n_jobs, wrap_non_picklable_objects
 from threadpoolctl import threadpool_limits
 
+from .._utils.processes import end_with
 from .experiment import Experiment, Outcome, run_fold
 from .schedule import FoldTask, Schedule
 
@@ -92,7 +95,9 @@ class _WorkerPool:
     def _start_workers(self) -> None:
         # What tracks resources lets interrupts through when it starts, so it starts first.
         self._executor = ProcessPoolExecutor(
-            max_workers=self._jobs, initializer=_load_experiment, initargs=(self._file,)
+            max_workers=self._jobs,
+            initializer=_load_experiment,
+            initargs=(self._file, os.getpid()),
         )
         if sys.platform != "win32":
             resource_tracker.ensure_running()
@@ -149,8 +154,11 @@ class _WorkerPool:
         self._folder.cleanup()
 
     def _stop_workers(self) -> None:
-        # Killing asks the system's pgrep, which not every machine has; idle processes just end.
-        self._executor.shutdown(wait=True, kill_workers=bool(self.running))
+        # Killing asks the system's pgrep for children, which workers do not have, and complains
+        # where there is no pgrep.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Failed to kill subprocesses")
+            self._executor.shutdown(wait=True, kill_workers=bool(self.running))
         self.running.clear()
 
 
@@ -173,9 +181,10 @@ def _no_interrupts() -> Iterator[None]:
 _experiment: Experiment | None = None
 
 
-def _load_experiment(file: Path) -> None:
+def _load_experiment(file: Path, parent: int) -> None:
     """Remember the experiment, and ignore Ctrl-C where it could not be blocked."""
     global _experiment
+    end_with(parent, file.parent)
     _experiment = pickle.loads(file.read_bytes())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -97,6 +97,8 @@ class Source:
 
     def _begin(self) -> Any:
         if self._begun is None:
+            if self.path is None and sys.stdin is None:
+                raise TableError("Standard input is closed; name a file.")
             if self.path is not None:
                 self._pipe = open(self.path, "rb")  # noqa: SIM115 (closed with the source)
             stream = _Rejoined(self._pipe or sys.stdin.buffer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import sys
@@ -92,6 +93,8 @@ class TableWriter:
 
     def _open(self, stack: ExitStack) -> BinaryIO:
         if str(self.path) == "-":
+            if sys.stdout is None:
+                raise OSError(errno.EBADF, "it is closed", "Standard output")
             stack.callback(sys.stdout.buffer.flush)
             return sys.stdout.buffer
         file = stack.enter_context(whole_file(Path(self.path)))

@@ -1,0 +1,54 @@
+"""Worker processes that end with the process that started them, however that one ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+# Seconds between two looks at the parent.
+_STEP = 0.25
+
+
+def end_with(parent: int, folder: Path | None = None) -> None:
+    """Let this process end soon after its parent, and take a folder of the parent with it.
+
+    A parent that is killed cannot end its workers, and one that works sees no closed pipe.
+
+    Parameters
+    ----------
+    parent : int
+        The id of the parent; it may have ended already.
+    folder : Path, optional
+        What the parent would have removed.
+    """
+
+    def watch() -> None:
+        _wait_for_end(parent)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end with parent", daemon=True).start()
+
+
+def _wait_for_end(parent: int) -> None:
+    known = multiprocessing.parent_process()
+    if sys.platform == "win32" and known is not None:
+        # There a process keeps the id of its parent after that one's end.
+        known.join()
+        return
+    while os.getppid() == parent:
+        time.sleep(_STEP)
+
+
+def watched_workers() -> Any:
+    """A context in which joblib's workers end with this process."""
+    from joblib import parallel_config
+
+    return parallel_config(backend="loky", initializer=end_with, initargs=(os.getpid(),))
