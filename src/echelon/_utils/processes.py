@@ -8,8 +8,10 @@ import shutil
 import sys
 import threading
 import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 # Seconds between two looks at the parent.
 _STEP = 0.25
@@ -47,8 +49,27 @@ def _wait_for_end(parent: int) -> None:
         time.sleep(_STEP)
 
 
-def watched_workers() -> Any:
-    """A context in which joblib's workers end with this process."""
+@contextmanager
+def watched_workers() -> Iterator[None]:
+    """A context in which joblib's workers end with this process and print no warnings.
+
+    What a fit to all rows warns of is said by this process.
+    """
     from joblib import parallel_config
 
-    return parallel_config(backend="loky", initializer=end_with, initargs=(os.getpid(),))
+    before = os.environ.get("PYTHONWARNINGS")
+    # The process that tracks resources tells of those of a killed one, with the path of a file.
+    os.environ["PYTHONWARNINGS"] = "ignore"
+    try:
+        with parallel_config(backend="loky", initializer=_begin, initargs=(os.getpid(),)):
+            yield
+    finally:
+        del os.environ["PYTHONWARNINGS"]
+        if before is not None:
+            os.environ["PYTHONWARNINGS"] = before
+
+
+def _begin(parent: int) -> None:
+    end_with(parent)
+    # Filters are those of the parent, whichever they are.
+    warnings.showwarning = lambda *_, **__: None

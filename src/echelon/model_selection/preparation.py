@@ -5,6 +5,7 @@ Both happen inside the cross-validation.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -227,4 +228,6 @@ def best_settings(
         n_jobs=n_jobs,
         error_score="raise",
     )
-    return dict(search.fit(X, y).best_params_)
+    # Settings that do not converge are no news where others are chosen.
+    with warnings.catch_warnings(action="ignore"):
+        return dict(search.fit(X, y).best_params_)

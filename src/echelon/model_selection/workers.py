@@ -154,11 +154,11 @@ class _WorkerPool:
         self._folder.cleanup()
 
     def _stop_workers(self) -> None:
-        # Killing asks the system's pgrep for children, which workers do not have, and complains
-        # where there is no pgrep.
+        # A process may be busy or still starting. Killing asks the system's pgrep for children,
+        # which workers do not have, and complains where there is no pgrep.
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Failed to kill subprocesses")
-            self._executor.shutdown(wait=True, kill_workers=bool(self.running))
+            self._executor.shutdown(wait=True, kill_workers=True)
         self.running.clear()
 
 

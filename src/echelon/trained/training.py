@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -221,8 +222,10 @@ def _fit_and_measure(
     fit: Callable[[Any, Any], TrainedModel], X: Any, y: Any, cost: Any, train: Any, test: Any
 ) -> dict[str, float]:
     """Figures on the test rows of a model of the training rows."""
-    fitted = fit(_safe_indexing(X, train), _safe_indexing(y, train))
-    return measure(fitted, _safe_indexing(X, test), _safe_indexing(y, test), cost)
+    # What there is to warn of shows in the fit to all rows.
+    with warnings.catch_warnings(action="ignore"):
+        fitted = fit(_safe_indexing(X, train), _safe_indexing(y, train))
+        return measure(fitted, _safe_indexing(X, test), _safe_indexing(y, test), cost)
 
 
 def _tuned(
