@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .failures import UsageError, guarded
+from .info import cost_words
 from .oddities import Oddities
 from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed
 from .output import say
@@ -17,6 +18,7 @@ from .views import json_text, show_notes, write_file, write_report
 if TYPE_CHECKING:
     import numpy as np
 
+    from echelon.inspection import Evaluation
     from echelon.metrics.measures import Measure
     from echelon.tables import RankingTable
     from echelon.trained import TrainedModel
@@ -66,6 +68,9 @@ def evaluate(
                 write_file(out, json_text(figures))
             return
         matrix = read_cost(cost, trained.classes)
+        if matrix is None:
+            # What the model was trained to make small.
+            matrix = trained.extra.get("cost")
         name = trained.target if target is None else target
         frame = read_table(
             data, format=format, delimiter=delimiter, schema=trained.schema, target=name
@@ -75,12 +80,12 @@ def evaluate(
             trained, X, y, cost=matrix, confidence=confidence, random_state=seed
         )
         say(f"{trained.name} on {data}: {result.rows} rows")
+        say(f"Trained under the cost: {cost_words(trained)}")
         say(*str(result).split("\n"), needed=out is None and report is None)
-        show_notes(*_notes(trained, frame, y, data))
+        show_notes(*_notes(trained, frame, X, y, data, result))
         if out is not None:
             write_file(out, json_text(result.to_dict()))
         if report is not None:
-            # The rows are new to the model, so it is judged as it is.
             write_report(report, trained, X, y, cost=matrix, cv="prefit", target=trained.target)
 
 
@@ -117,11 +122,25 @@ def split_labels(
     return trained.inputs(frame.drop(columns=name)), y
 
 
-def _notes(trained: TrainedModel, frame: Any, y: Any, data: str) -> list[str]:
+def _notes(
+    trained: TrainedModel, frame: Any, X: Any, y: Any, data: str, result: Evaluation
+) -> list[str]:
     """What the figures do not show by themselves."""
+    from echelon.ordinal.labels import read_scale
+    from echelon.tables import rows_digest
+
     oddities = Oddities(trained.schema)
     list(oddities.watch([frame]))
     notes = oddities.notes(data)
+    codes = read_scale(y, trained.classes)[1]
+    if trained.extra.get("rows_digest") == rows_digest(X, codes):
+        notes.append(
+            "These are the rows that the model was fitted to, so the figures are too good; "
+            "`echelon info` has cross-validated ones."
+        )
+    hidden = result.hidden_classes(trained.extra.get("confidence", 0.0))
+    if hidden is not None:
+        notes.append(f"{hidden}: their confidence is an average over all rows.")
     labels = {str(label) for label in y}
     if len(labels) == 1:
         notes.append(

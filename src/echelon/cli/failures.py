@@ -64,17 +64,23 @@ def guarded() -> Iterator[None]:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         _leave(OUTPUT, threads)
     except KeyboardInterrupt:
-        say("Interrupted.", err=True)
+        _complain("Interrupted.")
         _leave(INTERRUPTED, threads)
     except _EndedError as ended:
-        say(f"Ended by {signal.Signals(ended.number).name}.", err=True)
+        _complain(f"Ended by {signal.Signals(ended.number).name}.")
         _leave(_ENDED + ended.number, threads)
     except Exception as error:
         if DEBUG in sys.argv:
-            say(*traceback.format_exc().split("\n"), err=True)
+            _complain(*traceback.format_exc().split("\n"))
         code, sentence = _verdict(error)
-        say(f"Error: {sentence}", err=True)
+        _complain(f"Error: {sentence}")
         _leave(code, threads)
+
+
+def _complain(*lines: str) -> None:
+    """Say why the command ends, if anything can still be said."""
+    with suppress(OSError):
+        say(*lines, err=True)
 
 
 def _leave(code: int, threads: set[threading.Thread]) -> NoReturn:

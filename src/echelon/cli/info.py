@@ -39,7 +39,11 @@ def describe(model: TrainedModel) -> list[str]:
     """The card as lines of text."""
     from echelon._utils.frames import aligned
 
-    extra = {key: value for key, value in model.extra.items() if value not in (None, {}, [])}
+    extra = {
+        key: value
+        for key, value in model.extra.items()
+        if key != "cost" and value not in (None, {}, [])
+    }
     facts = [
         ["Model", model.name],
         ["Task", model.task],
@@ -47,6 +51,7 @@ def describe(model: TrainedModel) -> list[str]:
         *([["Labels", " < ".join(map(str, model.classes))]] if model.classes else []),
         ["Trained", model.created],
         ["With", ", ".join(f"{name} {number}" for name, number in model.versions.items())],
+        *([["Cost", cost_words(model)]] if model.task == "ordinal" else []),
         *[[key.replace("_", " ").capitalize(), _plain(value)] for key, value in extra.items()],
     ]
     columns = [["Column", "kind", "categories"]]
@@ -61,11 +66,24 @@ def describe(model: TrainedModel) -> list[str]:
     ]
 
 
+def cost_words(model: TrainedModel) -> str:
+    """The cost under which a model was trained, a matrix by true labels."""
+    cost = model.extra.get("cost")
+    if cost is None or isinstance(cost, str):
+        named = {None: "absolute difference of ranks", "absolute": "absolute difference of ranks"}
+        return named.get(cost, str(cost))
+    rows = zip(model.classes, cost, strict=False)
+    return "by true label " + "; ".join(f"{label}: {_plain(list(row))}" for label, row in rows)
+
+
 def save_model(model: TrainedModel, path: Path) -> None:
     """Print how good a model that was just trained is, and how that was found, and save it."""
     say(f"{figures_heading(model)}:")
     for line in figures(model.metrics):
         say(f"  {line}")
+    coverage = model.extra.get("interval_coverage_by_label")
+    if coverage:
+        say(f"  interval coverage by label, on rows that calibrate them: {_plain(coverage)}")
     model.save(path)
     say(f"Written: {path}")
 
@@ -90,6 +108,10 @@ def figures(metrics: dict[str, float]) -> list[str]:
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    if value is None:
+        return "–"
     if isinstance(value, dict):
         return ", ".join(f"{key}={_plain(inner)}" for key, inner in value.items())
     return ", ".join(map(_plain, value)) if isinstance(value, list) else str(value)

@@ -54,6 +54,14 @@ Cost = Annotated[
 Report = Annotated[
     Path | None, typer.Option(help="Write a report to this HTML file.", metavar="FILE.html")
 ]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw",
+        help="Write texts to CSV and TSV as they are, also those that spreadsheets take for "
+        "formulas.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of folds and models.")]
 
 

@@ -12,7 +12,7 @@ import typer
 
 from .failures import UsageError, guarded
 from .oddities import Oddities
-from .options import Data, Delimiter, Format, Model
+from .options import Data, Delimiter, Format, Model, Raw
 from .output import say
 from .values import refuse_model_as_table, require_places
 from .views import show_notes, step_line
@@ -50,6 +50,7 @@ def predict(
         typer.Option(metavar="COL", help="Column of DATA to copy; may be given again."),
     ] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns of DATA.")] = False,
+    raw: Raw = False,
     format: Format = None,
     delimiter: Delimiter = None,
 ) -> None:
@@ -83,7 +84,7 @@ def predict(
         # Pieces go through the model side by side, where threads of linear algebra only wait.
         with (
             threadpool_limits(1),
-            TableWriter(out, shares=shares) as writer,
+            TableWriter(out, shares=shares, raw=raw) as writer,
             step_line(quiet=True) as step,
         ):
             rows = 0
@@ -102,7 +103,7 @@ def _answer(model: TrainedModel, keep: tuple[str, ...] | None, frame: Any, **opt
     import pandas as pd
 
     said = model.predict_frame(frame, **options)
-    wanted = [str(name) for name in frame.columns] if keep is None else list(keep)
+    wanted = [str(name) for name in frame.columns] if keep is None else list(dict.fromkeys(keep))
     twice = [name for name in wanted if name in said.columns]
     if twice:
         raise UsageError(

@@ -13,7 +13,7 @@ from echelon._utils.processes import watched_workers
 
 from .failures import UsageError, guarded
 from .info import figures
-from .options import Data, Delimiter, Drop, DropUnlabelled, Format, Jobs, Order, Seed
+from .options import Data, Delimiter, Drop, DropUnlabelled, Format, Jobs, Order, Raw, Seed
 from .output import say
 from .values import refuse_model_as_table, require_places
 from .views import show_notes
@@ -66,6 +66,7 @@ def rank(
     top: Annotated[
         int | None, typer.Option(min=1, help="Most rows of each query to write.")
     ] = None,
+    raw: Raw = False,
     format: Format = None,
     delimiter: Delimiter = None,
     drop: Drop = None,
@@ -116,7 +117,7 @@ def rank(
                 trained.save(save)
                 tell(f"Written: {save}")
         frame = ranked_rows(trained, table, top)
-        with TableWriter(out) as writer:
+        with TableWriter(out, raw=raw) as writer:
             writer.write(frame)
         if out != "-":
             tell(f"Ranking of {len(frame):,} rows: {out}")

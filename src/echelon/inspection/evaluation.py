@@ -13,6 +13,7 @@ from .._utils.frames import aligned
 from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
 from ..metrics._labels import LabelPairs, class_sums, require_fraction
 from ..metrics.agreement import kappa_of
+from ..metrics.error import ratio
 from ..metrics.measures import MEASURES, known_measures
 from ..metrics.probability import (
     row_coverage,
@@ -23,6 +24,7 @@ from ..metrics.probability import (
 from ..metrics.report import OrdinalReport, ordinal_report
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
+from ..ordinal.intervals import hidden_classes
 from ..ordinal.labels import OrdinalScale
 from .table import Response
 
@@ -68,6 +70,8 @@ class Evaluation:
     confusion : ndarray of shape (K, K)
         Rows by true (down) and predicted label (across).
     by_class : OrdinalReport
+    coverage_by_class : ndarray of shape (K,) or None
+        With intervals: the share of the rows of each true label whose interval holds it.
     """
 
     rows: int
@@ -76,6 +80,7 @@ class Evaluation:
     figures: dict[str, Figure]
     confusion: npt.NDArray[np.intp]
     by_class: OrdinalReport
+    coverage_by_class: Vector | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain lists and numbers, None for what is not finite."""
@@ -98,6 +103,11 @@ class Evaluation:
                     "precision": _plain(report.precision[k]),
                     "within_one": _plain(report.within_one[k]),
                     "signed_error": _plain(report.mean_signed_error[k]),
+                    **(
+                        {}
+                        if self.coverage_by_class is None
+                        else {"interval_coverage": _plain(self.coverage_by_class[k])}
+                    ),
                 }
                 for k, label in enumerate(self.classes.tolist())
             ],
@@ -110,8 +120,33 @@ class Evaluation:
             for f in self.figures.values()
         ]
         return "\n".join(
-            [*aligned([head, *lines]), "", self.confusion_text(), "", str(self.by_class)]
+            [
+                *aligned([head, *lines]),
+                "",
+                self.confusion_text(),
+                "",
+                str(self.by_class),
+                *self._coverage_lines(),
+            ]
         )
+
+    def _coverage_lines(self) -> list[str]:
+        if self.coverage_by_class is None:
+            return []
+        rows = [
+            [str(label), f"{n:.0f}", "–" if np.isnan(share) else f"{share:.3f}"]
+            for label, n, share in zip(
+                self.classes.tolist(), self.by_class.n, self.coverage_by_class, strict=True
+            )
+        ]
+        return ["", *aligned([["", "n", "interval coverage"], *rows])]
+
+    def hidden_classes(self, confidence: float) -> str | None:
+        """A sentence on labels that intervals of this confidence hold too seldom, if any."""
+        if self.coverage_by_class is None:
+            return None
+        covered = np.nan_to_num(self.coverage_by_class) * self.by_class.n
+        return hidden_classes(self.classes, covered.round(), self.by_class.n, confidence)
 
     def confusion_text(self) -> str:
         """Table of true and predicted labels on the ordered scale."""
@@ -248,6 +283,9 @@ def evaluate_predictions(
         figures={m.key: figures[m.key] for m in known_measures(figures)},
         confusion=np.bincount(cells, minlength=K * K).reshape(K, K),
         by_class=ordinal_report(labels[truth], labels[codes], classes=labels),
+        coverage_by_class=None
+        if intervals is None
+        else ratio(*(class_sums(truth, w, K) for w in (by_row["interval_coverage"], np.ones(n)))),
     )
 
 

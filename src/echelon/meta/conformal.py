@@ -40,6 +40,7 @@ from ..ordinal.intervals import (
     conformal_p_values_by_class,
     covering_interval,
     fewest_rows,
+    hidden_classes,
     margin_nonconformity,
     miscoverage,
     probability_nonconformity,
@@ -49,7 +50,7 @@ Split = tuple[Codes, Codes]
 
 
 class CoverageWarning(UserWarning):
-    """There are too few calibration rows for intervals to leave any label out."""
+    """Intervals that leave no label out, for want of calibration rows, or that miss a class."""
 
 
 def _gives_probabilities(model: ConformalOrdinal) -> bool:
@@ -107,6 +108,8 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
         The ranks of these labels.
     coverage_ : float
         Share of the calibration rows in their own intervals, as a check.
+    coverage_by_class_ : ndarray of shape (K,)
+        The same share of the rows of each class; NaN for a class without calibration rows.
     mean_size_ : float
         Mean number of labels in these intervals.
     thresholds_ : ndarray of shape (K−1,)
@@ -116,7 +119,8 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
     -----
     CoverageWarning
         If there are too few calibration rows, 1/α − 1, in all or in a class: then no label, or
-        not this one, can be left out.
+        not this one, can be left out. And if the confidence, which without `per_class` holds on
+        average over all rows, hides a class whose rows are covered much less often.
 
     See Also
     --------
@@ -242,7 +246,20 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
             low, high = covering_interval(p_values, part.predicted, alpha)
             covered.append((low <= part.codes) & (part.codes <= high))
             size.append(high - low + 1)
-        self.coverage_ = float(np.concatenate(covered).mean())
+        inside, codes = np.concatenate(covered), np.concatenate([part.codes for part in parts])
+        rows, held = (np.bincount(codes[s], minlength=len(self.classes_)) for s in (..., inside))
+        self.coverage_ = float(inside.mean())
+        self.coverage_by_class_ = np.divide(
+            held, rows, out=np.full(len(rows), np.nan), where=rows > 0
+        )
+        hidden = hidden_classes(self.classes_, held, rows, 1.0 - alpha)
+        if hidden is not None:
+            advice = (
+                ""
+                if self.per_class
+                else ": ConformalOrdinal(per_class=True) keeps the confidence in each"
+            )
+            warn_caller(f"{hidden}{advice}.", CoverageWarning)
         self.mean_size_ = float(np.concatenate(size).mean())
 
     def _check_calibration(self, alpha: float) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.escapes import inert_cell, markdown_cell
 from .._utils.frames import aligned
 from ..metrics import NemenyiResult, nemenyi_test
 from ..metrics.measures import MEASURES
@@ -258,14 +259,17 @@ class Leaderboard:
         return [f"{mark}{row.model}", *figures, f"{row.fit_seconds:.2f}", *folds]
 
     def to_csv(self) -> str:
-        """Records as comma-separated text."""
+        """Records as comma-separated text, of which spreadsheets run nothing."""
         if not self.rows:
             return "model\n"
         text = io.StringIO()
         records = self.records()
         writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(records)
+        writer.writerows(
+            {k: inert_cell(v) if isinstance(v, str) else v for k, v in record.items()}
+            for record in records
+        )
         return text.getvalue()
 
     def to_json(self) -> str:
@@ -280,6 +284,7 @@ class Leaderboard:
         """Table in Markdown."""
         head, *rows = self.lines()
         rule = ["---", *["---:"] * (len(head) - 1)]
+        rows = [[markdown_cell(cell) for cell in row] for row in rows]
         return "".join(f"| {' | '.join(line).strip()} |\n" for line in (head, rule, *rows))
 
     def __str__(self) -> str:

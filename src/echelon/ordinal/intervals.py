@@ -34,7 +34,11 @@ Numbers within a rounding error of each other count as equal, which can only add
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtr
 
 from .._utils.types import Codes, Matrix, Vector
 
@@ -42,6 +46,8 @@ from .._utils.types import Codes, Matrix, Vector
 EQUAL = 1e-12
 # By so much a score is taken to be smaller, relative to itself and in itself.
 _SLACK = 1e-9
+# Of the test whether a class is covered as all rows are to be.
+_LEVEL = 0.01
 
 
 def probability_nonconformity(probabilities: Matrix, predicted: Codes) -> Matrix:
@@ -224,3 +230,43 @@ def fewest_rows(alpha: float) -> int:
     (9, 19)
     """
     return max(int(np.ceil(1.0 / alpha - 1.0 - _SLACK)), 1)
+
+
+def hidden_classes(
+    labels: Any, covered: npt.ArrayLike, rows: npt.ArrayLike, confidence: float
+) -> str | None:
+    """A sentence on classes whose intervals hold far fewer labels than the confidence promises.
+
+    Theorem 1 promises coverage on average over all rows, and a rare class hardly counts there. A
+    class is named if so few of its labels are covered that, at the level 1 % over all classes, its
+    coverage is below the confidence.
+
+    Parameters
+    ----------
+    labels : sequence of length K
+    covered, rows : ndarray of shape (K,)
+        Rows of each class whose interval holds their label, and all its rows.
+    confidence : float
+
+    Returns
+    -------
+    sentence : str or None
+        Without an end mark, so that advice may follow; None if there is no such class.
+
+    Examples
+    --------
+    >>> print(hidden_classes(["poor", "good"], np.array([2, 95]), np.array([9, 98]), 0.9))
+    Intervals hold 22 % of the labels 'poor' (2 of 9 rows), though 91 % of all labels
+    """
+    held, total = np.asarray(covered, dtype=np.float64), np.asarray(rows, dtype=np.float64)
+    tail = bdtr(held, np.maximum(total, 1.0).astype(np.int64), confidence)
+    found = np.flatnonzero((total > 0) & (tail < _LEVEL / len(total)))
+    if not len(found):
+        return None
+    shares = [
+        f"{held[k] / total[k]:.0%} of the labels {str(labels[k])!r} "
+        f"({held[k]:.0f} of {total[k]:.0f} rows)".replace("%", " %")
+        for k in found
+    ]
+    overall = f"{held.sum() / total.sum():.0%}".replace("%", " %")
+    return f"Intervals hold {' and '.join(shares)}, though {overall} of all labels"

@@ -17,6 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.files import write_whole
+from .._utils.messages import printable
 from .._utils.packages import package_version, require_extra
 from .._utils.types import ClassesLike, CostLike, EstimatorLike, LabelsLike, MatrixLike
 from ..inspection.holdout import unfitted
@@ -24,7 +25,7 @@ from ..model_selection import Leaderboard, candidate_pipeline, find_candidate
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..plots.display import name_of
-from ..tables import LabelledTable, Schema
+from ..tables import LabelledTable, Schema, rows_digest
 from ..trained import TrainedModel
 from .content import LeftOutError, Section
 from .facts import Facts, Rows, Settings, Study
@@ -97,6 +98,7 @@ def to_html(title: str, contents: Sequence[Section]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_asset),
         autoescape=True,
+        finalize=_visible,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
@@ -111,6 +113,11 @@ def to_html(title: str, contents: Sequence[Section]) -> str:
         policy=_policy(script),
     )
     return page.lstrip()
+
+
+def _visible(value: Any) -> Any:
+    """Texts with characters written out that would turn or hide what stands beside them."""
+    return printable(value) if type(value) is str else value
 
 
 def _asset(name: str) -> str:
@@ -164,8 +171,8 @@ def report(
     cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
         What a wrong label costs: row y, column r is the cost of predicting r for the truth y.
     cv : int or "prefit", default=5
-        Folds by which every row is predicted from other rows; "prefit" if the rows are new to a
-        fitted model, which is then judged as it is.
+        Folds by which every row is predicted from other rows; "prefit" to judge a fitted model as
+        it is, which tells how good it is if the rows are new to it.
     sections : sequence of str, optional
         Keys of the sections to make; by default all that have something to show, without the
         learning curve of a model whose fits take long.
@@ -314,7 +321,14 @@ def _trained_facts(trained: TrainedModel, board: Any, given: _Given, settings: S
     rows = replace(given, schema=trained.schema).rows(settings, trained.classes)
     study = None
     if rows is not None:
-        study = Study(trained.estimator, rows, settings, intervals=trained.intervals)
+        known = trained.extra.get("rows_digest")
+        study = Study(
+            trained.estimator,
+            rows,
+            settings,
+            intervals=trained.intervals,
+            is_training=known is not None and known == rows_digest(rows.X, rows.codes),
+        )
     target = given.target or trained.target
     return Facts(trained.name, target, settings, board, trained, rows, study)
 

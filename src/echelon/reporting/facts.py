@@ -1,4 +1,4 @@
-"""What a report is about: a model, rows, and what is measured on rows it was not fitted to."""
+"""What a report is about: a model, rows, and what is measured on them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ from ..trained import TrainedModel
 _QUARTER = 4
 #: most rows whose sections look at single rows or shuffle columns
 MOST_ROWS = 1000
-_AS_GIVEN = "rows stated to be new to the model"
+_AS_GIVEN = "the rows given, with the model as it is"
+_TRAINING = "the rows that the model was fitted to, on which figures are too good"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class Settings:
     ----------
     cost : str or array-like of shape (K, K)
     cv : int or "prefit"
-        Folds, or that the rows are new to the model.
+        Folds, or that the model is judged as it is.
     random_state : int
     n_jobs : int, optional
     is_patient : bool
@@ -124,7 +125,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Predictions for every row by a model that was not fitted to it, in the order of the rows."""
+    """Predictions for every row in order, by models not fitted to it or by the model as it is."""
 
     codes: Codes
     probabilities: Matrix | None
@@ -132,7 +133,7 @@ class HeldOut:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A fitted model, rows that it was not fitted to, how this came about, and those it was.
+    """A fitted model, rows to look at it with, how they were chosen, and those it was fitted to.
 
     The latter are None where they are not known. `seconds` is the processor time of the fit.
     """
@@ -156,17 +157,24 @@ class Study:
     settings : Settings
     intervals : estimator, optional
         What gives intervals in place of the model.
+    is_training : bool
+        Whether the rows are known to be those that the model was fitted to.
     """
 
     model: Any
     rows: Rows
     settings: Settings
     intervals: Any = None
+    is_training: bool = False
 
     @property
-    def is_new(self) -> bool:
-        """Whether the rows are new to the model as it is."""
+    def is_prefit(self) -> bool:
+        """Whether the model is judged as it is; whether rows are new to it is not known then."""
         return self.settings.cv == "prefit"
+
+    @property
+    def _as_given(self) -> str:
+        return _TRAINING if self.is_training else _AS_GIVEN
 
     @property
     def folds(self) -> int:
@@ -176,7 +184,7 @@ class Study:
     @property
     def how(self) -> str:
         """How held-out figures came about, to stand after a semicolon."""
-        return _AS_GIVEN if self.is_new else f"out-of-fold predictions, {self.folds} folds"
+        return self._as_given if self.is_prefit else f"out-of-fold predictions, {self.folds} folds"
 
     @cached_property
     def cost_matrix(self) -> Matrix:
@@ -192,7 +200,7 @@ class Study:
     def held_out(self) -> HeldOut:
         """Predictions by models that were not fitted to the rows."""
         rows = self.rows
-        if self.is_new:
+        if self.is_prefit:
             return HeldOut(self.response.codes(rows.X), self.response.probabilities(rows.X))
         found = holdout_predictions(
             self.model,
@@ -220,10 +228,10 @@ class Study:
 
     @cached_property
     def trial(self) -> Trial:
-        """The model on rows it was not fitted to: as it is, or fitted to three of four rows."""
+        """The model as it is, or fitted to three of four rows and looked at on the others."""
         rows = self.rows
-        if self.is_new:
-            return Trial(self.model, np.arange(len(rows)), _AS_GIVEN)
+        if self.is_prefit:
+            return Trial(self.model, np.arange(len(rows)), self._as_given)
         folds = min(_QUARTER, len(rows))
         rest, held = dealt_splits(rows.codes, folds, 1, self.settings.random_state)[0]
         fresh = unfitted(self.model, rows.scale)

@@ -1,5 +1,6 @@
 """Tables that users bring, read whole or in parts, and tables written for them."""
 
+from .digest import rows_digest
 from .faults import TableError
 from .formats import FORMATS
 from .labelled import LabelledTable, labelled_table, read_labelled_table
@@ -25,4 +26,5 @@ __all__ = [
     "read_labelled_table",
     "read_ranking_table",
     "read_table",
+    "rows_digest",
 ]

@@ -164,8 +164,13 @@ class DelimitedReader:
         end = lead + lines.tell()
         if not any(cell.strip() for cell in raw):
             raise TableError(f"{self.source.name} is empty.")
+        whole = end < len(text) or len(head) < FIRST_BYTES
+        if whole and any("\udc80" <= letter <= "\udcff" for letter in text[:end]):
+            raise TableError(
+                f"{self.source.name} has a byte in its header that is not UTF-8; save it as UTF-8."
+            )
         length = len(text[:end].encode("utf-8", "surrogateescape"))
-        return raw, length if end < len(text) or len(head) < FIRST_BYTES else None
+        return raw, length if whole else None
 
     def _refuse_header(self, names: list[str]) -> None:
         where = self.source.name

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from .._utils.escapes import FORMULA, NUMBER, TEXT_MARK
 from .._utils.types import Vector
-from .faults import TableError
+from .faults import TableError, refuse_repeated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +25,9 @@ _MOST_POWER = 22
 
 def arrow_table(frame: pd.DataFrame) -> pa.Table:
     """A data frame as a table with columns of types that all formats hold."""
+    names = [str(name) for name in frame.columns]
+    refuse_repeated("The table to write", names)
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    names = [str(name) for name in table.column_names]
     return pa.table([_written(column) for column in table.columns], names=names)
 
 
@@ -40,22 +42,25 @@ def _written(column: Any) -> Any:
     return column.cast(pa.string()) if pt.is_null(type) or pt.is_large_string(type) else column
 
 
-def delimited_rows(batch: Any, delimiter: str, shares: Collection[str] = ()) -> memoryview:
+def delimited_rows(
+    batch: Any, delimiter: str, shares: Collection[str] = (), *, raw: bool = False
+) -> memoryview:
     """Rows of a pyarrow batch as delimited text, with quotation marks where they are needed.
 
-    `shares` are columns of numbers from 0 to 1, which get six significant digits.
+    `shares` are columns of numbers from 0 to 1, which get six significant digits. Unless `raw`,
+    texts that a spreadsheet would run as formulas are marked as texts.
     """
     parts: list[Any] = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         cells = _short_cells(column) if name in shares else None
         parts += [delimiter] if parts else []
-        parts.append(_cells(column, delimiter) if cells is None else cells)
+        parts.append(_cells(column, delimiter, raw) if cells is None else cells)
     return _joined([*parts, "\n"], missing="")
 
 
-def delimited_header(names: list[str], delimiter: str) -> bytes:
+def delimited_header(names: list[str], delimiter: str, *, raw: bool = False) -> bytes:
     """The first line of delimited text."""
-    cells = _quoted(pa.array(names), delimiter)
+    cells = _cells(pa.array(names, pa.string()), delimiter, raw)
     return (delimiter.join(cells.to_pylist()) + "\n").encode()
 
 
@@ -98,10 +103,21 @@ def _rounded(values: Vector) -> Vector:
     return rounded
 
 
-def _cells(column: Any, delimiter: str) -> Any:
+def _cells(column: Any, delimiter: str, raw: bool) -> Any:
     if pt.is_dictionary(column.type):
-        return _cells(column.dictionary, delimiter).take(column.indices)
-    return _quoted(column, delimiter) if pt.is_string(column.type) else _texts(column)
+        return _cells(column.dictionary, delimiter, raw).take(column.indices)
+    if not pt.is_string(column.type):
+        return _texts(column)
+    return _quoted(column if raw else _inert(column), delimiter)
+
+
+def _inert(column: Any) -> Any:
+    """Texts, with a mark before those that a spreadsheet would run."""
+    runs = pc.match_substring_regex(column, FORMULA)
+    if not pc.any(runs, min_count=0).as_py():
+        return column
+    runs = pc.and_not(runs, pc.match_substring_regex(column, NUMBER))
+    return pc.if_else(runs, pc.binary_join_element_wise(TEXT_MARK, column, ""), column)
 
 
 def _texts(column: Any) -> Any:
@@ -114,7 +130,8 @@ def _texts(column: Any) -> Any:
 
 
 def _quoted(column: Any, delimiter: str) -> Any:
-    needs = pc.match_substring_regex(column, f'["\r\n{delimiter}]')
+    # At the start of a file the last of these would be taken for a mark of its encoding.
+    needs = pc.match_substring_regex(column, f'["\r\n{delimiter}\ufeff]')
     if not pc.any(needs, min_count=0).as_py():
         return column
     doubled = pc.replace_substring(column, '"', '""')

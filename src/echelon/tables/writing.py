@@ -37,6 +37,10 @@ class TableWriter:
     shares : collection of str
         Columns of numbers from 0 to 1, such as probabilities: text has six significant digits of
         them. Parquet and Arrow files hold numbers as they are.
+    raw : bool, default=False
+        Whether CSV and TSV have all texts as they are. Otherwise ``'`` stands before those that
+        begin with one of = + - @ or a control character and are no numbers, because spreadsheets
+        run them as formulas.
 
     Examples
     --------
@@ -52,11 +56,17 @@ class TableWriter:
     """
 
     def __init__(
-        self, path: str | Path, format: str | None = None, shares: Collection[str] = ()
+        self,
+        path: str | Path,
+        format: str | None = None,
+        shares: Collection[str] = (),
+        *,
+        raw: bool = False,
     ) -> None:
         require_extra("Tables need", "cli", "pandas", "pyarrow")
         self.path = path
         self.shares = frozenset(shares)
+        self.raw = raw
         self.format = output_format(path, format)
         self._delimiter = "\t" if self.format == "tsv" else ","
         self._zipped = str(path).lower().endswith(".gz")
@@ -89,7 +99,8 @@ class TableWriter:
             if self.format == "jsonl":
                 self._file.write(json_rows(batch, self.shares))
             else:
-                self._file.write(delimited_rows(batch, self._delimiter, self.shares))
+                text = delimited_rows(batch, self._delimiter, self.shares, raw=self.raw)
+                self._file.write(text)
 
     def _open(self, stack: ExitStack) -> BinaryIO:
         if str(self.path) == "-":
@@ -131,7 +142,7 @@ class TableWriter:
 
         self._schema = schema
         if self.format in ("csv", "tsv"):
-            self._file.write(delimited_header(schema.names, self._delimiter))
+            self._file.write(delimited_header(schema.names, self._delimiter, raw=self.raw))
         elif self.format == "parquet":
             import pyarrow.parquet as pq
 

@@ -28,7 +28,7 @@ from ..model_selection.preparation import prepare, tune
 from ..model_selection.roster import Candidate, find_candidate
 from ..model_selection.splitters import stratified_folds
 from ..ordinal.labels import read_scale
-from ..tables import LabelledTable, RankingTable, labelled_table
+from ..tables import LabelledTable, RankingTable, labelled_table, rows_digest
 from .model import TrainedModel, plain
 from .ranking import train_ranker
 
@@ -194,6 +194,7 @@ def _train_labels(
             "cost": cost if cost is None or isinstance(cost, str) else np.asarray(cost).tolist(),
             "settings": _settings(model, pipeline),
             "random_state": random_state,
+            "rows_digest": rows_digest(X, read_scale(y, classes)[1]),
         },
     )
     fit = partial(_fit, blank, inside)
@@ -204,7 +205,13 @@ def _train_labels(
         )
         if measured < _FOLDS:
             notes.append(f"The figures are means over {measured} of {_FOLDS} folds.")
-    return replace(fit(X, y), notes=tuple(notes))
+    trained = fit(X, y)
+    by_class = trained.intervals.coverage_by_class_.tolist()
+    trained.extra["interval_coverage_by_label"] = {
+        str(label): None if np.isnan(share) else round(share, 4)
+        for label, share in zip(classes, by_class, strict=True)
+    }
+    return replace(trained, notes=tuple(notes))
 
 
 def _fit(blank: TrainedModel, estimator: Any, X: Any, y: Any) -> TrainedModel:

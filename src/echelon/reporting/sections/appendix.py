@@ -106,7 +106,7 @@ def _methods(facts: Facts) -> list[tuple[str, str]]:
     study = facts.study
     if study is None:
         return found
-    if study.is_new:
+    if study.is_prefit:
         how = f"By the model as given, on {study.how}."
     else:
         how = f"Each row by a model fitted to the other folds, {study.folds} stratified folds."

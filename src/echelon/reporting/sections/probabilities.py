@@ -10,12 +10,14 @@ import numpy as np
 from ..._utils.types import Matrix
 from ...base.wrappers import last_step
 from ...metrics import ordinal_log_loss, ranked_probability_score
+from ...ordinal.intervals import hidden_classes
 from ...plots import CumulativeCalibrationDisplay, LatentDisplay
 from ...plots.display import latent_of
 from ..content import (
     Column,
     Figure,
     Figures,
+    Findings,
     Section,
     Table,
     Tile,
@@ -180,4 +182,8 @@ def intervals(study: Study) -> Section | None:
         f"{number(width.mean(), 2)} labels on average; on {trial.how}."
     )
     part = table("Coverage and width by true class", columns, rows, style="compact")
-    return Section("intervals", "Prediction intervals", lead, [Tiles(tiles), part])
+    held, total = (np.bincount(truth[some], minlength=K) for some in (inside, ...))
+    named = study.rows.labels
+    hidden = hidden_classes(named, held, total, wanted) if isinstance(wanted, float) else None
+    found = [] if hidden is None else [Findings([("high", f"{hidden}.")])]
+    return Section("intervals", "Prediction intervals", lead, [Tiles(tiles), *found, part])

@@ -11,6 +11,11 @@ from ..content import Findings, Section, Text, Tile, Tiles, count, number, perce
 from ..facts import Facts
 from .comparison import compared, verdict
 
+TRAINED_ON_THESE = (
+    "These are the rows that the model was fitted to, so the figures are too good; what to expect "
+    "on others, the cross-validated figures of its card tell."
+)
+
 
 def summary(facts: Facts) -> Section:
     """The verdict in words and the few figures to remember."""
@@ -22,6 +27,8 @@ def summary(facts: Facts) -> Section:
         parts.append(Tiles(tiles))
     serious = [] if facts.profile is None else facts.profile.warnings
     items = [(found.severity, found.text) for found in serious if found.severity == "high"]
+    if facts.study is not None and facts.study.is_prefit and facts.study.is_training:
+        items.insert(0, ("high", TRAINED_ON_THESE))
     if items:
         parts.append(Findings(items))
     return Section("summary", "Summary", _lead(facts), parts)

@@ -32,7 +32,7 @@ _MOST_SECONDS = 1.5
 
 def learning(study: Study) -> Section | None:
     """Mean cost by number of training rows."""
-    if study.is_new or len(study.rows) < 30:
+    if study.is_prefit or len(study.rows) < 30:
         return None
     if study.trial.seconds > _MOST_SECONDS and not study.settings.is_patient:
         raise LeftOutError(
