@@ -195,3 +195,26 @@ def test_categories_that_the_model_has_not_seen_are_noted(run, model_file, tmp_p
     frame.to_csv(tmp_path / "new.csv", index=False)
     assert run("evaluate", model_file, tmp_path / "new.csv") == 0
     assert "has not seen, such as 'ultraviolet', in 1 row." in capsys.readouterr().err
+
+
+def test_rows_of_the_training_are_known_and_the_cost_is_shown(run, folder, tmp_path, capsys):
+    same = tmp_path / "same.csv"
+    reviews().sample(frac=1.0, random_state=0).to_csv(same, index=False)
+    for path, known in ((same, True), (folder / "new.csv", False)):
+        assert run("evaluate", folder / "odds.echelon", path) == 0
+        said = capsys.readouterr()
+        assert ("These are the rows that the model was fitted to" in said.err) == known
+        assert "Trained under the cost: absolute difference of ranks" in said.out
+        assert "interval coverage" in said.out
+
+
+def test_the_cost_of_the_training_is_measured(run, tmp_path, capsys):
+    table = labelled_table(reviews(), None, "poor<fair<good")
+    cost = [[0, 1, 5], [1, 0, 1], [2, 1, 0]]
+    path, rows = tmp_path / "cost.echelon", tmp_path / "rows.csv"
+    train(table, ProportionalOdds(), cost=cost, evaluate=False).save(path)
+    reviews(seed=1).to_csv(rows, index=False)
+    assert run("evaluate", path, rows) == 0
+    said = capsys.readouterr().out
+    assert "poor: 0, 1, 5; fair: 1, 0, 1; good: 2, 1, 0" in said
+    assert "cost" in said

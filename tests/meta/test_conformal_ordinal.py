@@ -298,3 +298,20 @@ def test_a_second_fit_leaves_nothing_of_the_first():
     assert hasattr(model, "thresholds_") and len(model.estimators_) == 2
     model.set_params(estimator=AdaBoostOR(n_estimators=2), method="split").fit(X, y)
     assert not hasattr(model, "thresholds_") and model.estimators_ == []
+
+
+def test_a_class_that_the_average_hides_is_warned_of():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 1))
+    y = (x[:, 0] + rng.logistic(size=2000) > 0.0).astype(int)
+    # Few rows are of a class that the inputs do not tell.
+    y[rng.permutation(2000)[:60]] = 2
+    with pytest.warns(CoverageWarning, match=r"of the labels '2' .*per_class=True"):
+        model = ConformalOrdinal(random_state=0).fit(x, y)
+    codes = model.calibration_codes_[0]
+    assert model.coverage_ >= 0.9
+    assert model.coverage_by_class_[2] < 0.5
+    together = model.coverage_by_class_ @ np.bincount(codes) / len(codes)
+    assert together == pytest.approx(model.coverage_)
+    fair = ConformalOrdinal(random_state=0, per_class=True).fit(x, y)
+    assert fair.coverage_by_class_.min() >= 0.9

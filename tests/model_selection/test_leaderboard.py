@@ -211,3 +211,11 @@ def test_an_empty_leaderboard():
     assert json.loads(empty.to_json()) == []
     with pytest.raises(ValueError, match="no rows"):
         _ = empty.best
+
+
+def test_names_are_text_in_spreadsheets_and_markdown():
+    folds = {name: np.array([0.5, 0.5]) for name in ("mae", "zero_one", "qwk", "rps")}
+    rows = [LeaderboardRow("=cmd|x", folds, 0.1, (), "", "")]
+    board = Leaderboard.of(rows, "mae", sizes=(4, 2), planned=2, failures={})
+    assert board.to_csv().splitlines()[1].startswith("'=cmd|x,")
+    assert "=cmd\\|x" in board.to_markdown()

@@ -18,7 +18,9 @@ from echelon.metrics import mean_absolute_rank_error
 from echelon.model_selection.leaderboard import Leaderboard, LeaderboardRow
 from echelon.ordinal.labels import read_scale
 from echelon.reporting import report
+from echelon.reporting.build import to_html
 from echelon.reporting.facts import Rows, Settings, Study
+from echelon.trained import train
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
 pytest.importorskip("matplotlib", reason="reports need matplotlib")
@@ -383,3 +385,20 @@ def test_facts_cannot_be_changed_and_are_computed_once():
     for part, name in ((study, "model"), (study.rows, "y"), (study.settings, "cv")):
         with pytest.raises(FrozenInstanceError):
             setattr(part, name, None)
+
+
+def test_no_rows_are_called_new_and_those_of_the_training_are_named():
+    X, y = load_esl(return_X_y=True, as_frame=True)
+    trained = train(X, y, evaluate=False)
+    sections = ["summary", "by-class"]
+    for rows, known in ((np.arange(len(y)), True), (np.arange(len(y) - 1), False)):
+        page = report(trained, X.iloc[rows], y.iloc[rows], cv="prefit", sections=sections)
+        text = Reader(page.html).text
+        assert ("rows that the model was fitted to" in text) == known
+        assert "new to the model" not in text
+        assert "not seen" not in text
+
+
+def test_names_turn_nothing_on_the_page():
+    assert "\u202e" not in to_html("title\u202e", [])
+    assert "title\\u202e" in to_html("title\u202e", [])

@@ -303,3 +303,24 @@ def test_numbers_with_decimal_commas_are_no_categories(tmp_path):
     few = "".join(f"{i % 3},{i % 2};{i % 2}\n" for i in range(30))
     path.write_text("ticked;grade\n" + few)
     assert read_labelled_table(path, delimiter=";").schema.columns[0].kind == "category"
+
+
+def test_a_header_that_is_not_utf8(tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes("größe,grade\n1,2\n".encode("latin-1"))
+    with pytest.raises(TableError, match="byte in its header that is not UTF-8"):
+        read_table(path)
+
+
+def test_a_closed_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(TableError, match="Standard input is closed"):
+        read_table("-")
+
+
+def test_a_row_of_odd_bytes_and_length_is_refused_without_noise(tmp_path, capfd):
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a,b\n1,2\n3,\xbd,4\n")
+    with pytest.raises(TableError, match="byte in line 3 that is not UTF-8"):
+        read_table(path)
+    assert capfd.readouterr().err == ""

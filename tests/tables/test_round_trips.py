@@ -65,7 +65,7 @@ relaxed = settings(
 @given(frame=frames(), cut=st.integers(1, 11))
 def test_a_table_that_is_written_is_read_again(tmp_path, suffix, frame, cut):
     path = tmp_path / f"table.{suffix}"
-    with TableWriter(path) as writer:
+    with TableWriter(path, raw=True) as writer:
         writer.write(frame[:cut])
         writer.write(frame[cut:])
     same_values(read_table(path), frame)
@@ -76,7 +76,7 @@ def test_a_table_that_is_written_is_read_again(tmp_path, suffix, frame, cut):
 @given(frame=frames(), rows=st.integers(1, 5), size=st.integers(16, 300))
 def test_parts_are_the_whole(tmp_path, monkeypatch, suffix, frame, rows, size):
     path = tmp_path / f"table.{suffix}"
-    with TableWriter(path) as writer:
+    with TableWriter(path, raw=True) as writer:
         writer.write(frame)
     whole = read_table(path)
     with monkeypatch.context() as patch:
@@ -91,7 +91,7 @@ def test_parts_are_the_whole(tmp_path, monkeypatch, suffix, frame, rows, size):
 @given(frame=frames(), size=st.integers(16, 300))
 def test_a_schema_reads_what_it_was_made_from(tmp_path, monkeypatch, frame, size):
     path = tmp_path / "table.csv"
-    with TableWriter(path) as writer:
+    with TableWriter(path, raw=True) as writer:
         writer.write(frame)
     whole = read_table(path)
     schema = Schema.of(whole)

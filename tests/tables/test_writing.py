@@ -132,3 +132,40 @@ def test_bad_outputs_are_refused_before_any_work(tmp_path, name, format, message
     with pytest.raises(TableError, match=message):
         TableWriter(tmp_path / name, format)
     assert os.listdir(tmp_path) == []
+
+
+FORMULAS = pd.DataFrame({"=name": ["=1+1", "-5", "@x", None], "kind": pd.Categorical(list("a+bc"))})
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_spreadsheets_run_nothing_unless_texts_are_written_raw(tmp_path, suffix):
+    frame = FORMULAS.assign(kind=FORMULAS["kind"].cat.rename_categories({"+": "+run()"}))
+    path, between = tmp_path / f"table.{suffix}", "," if suffix == "csv" else "\t"
+    write(path, frame)
+    expected = ["'=name,kind", "'=1+1,a", "-5,'+run()", "'@x,b", ",c"]
+    assert path.read_text().splitlines() == [line.replace(",", between) for line in expected]
+    with TableWriter(path, raw=True) as writer:
+        writer.write(frame)
+    assert path.read_text().replace(between, ",").splitlines()[:3] == [
+        "=name,kind",
+        "=1+1,a",
+        "-5,+run()",
+    ]
+
+
+def test_columns_of_one_name_are_not_written(tmp_path):
+    frame = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    with pytest.raises(TableError, match="to write has more than one column 'a'"):
+        write(tmp_path / "table.csv", frame)
+
+
+def test_a_name_that_begins_as_marks_of_an_encoding_do_is_read_again(tmp_path):
+    path = tmp_path / "table.csv"
+    write(path, pd.DataFrame({"\ufeff": ["x", "y"]}))
+    assert read_table(path).columns.tolist() == ["\ufeff"]
+
+
+def test_a_closed_standard_output_is_an_error_of_the_output(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(OSError, match="it is closed"):
+        write("-", FRAME)

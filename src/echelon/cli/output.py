@@ -23,9 +23,15 @@ def say(*lines: str, err: bool = False, needed: bool = False) -> None:
     needed : bool
         Whether the lines are what the command is for: then a closed standard output is an error.
     """
-    if needed and sys.stdout is None:
-        raise OSError(errno.EBADF, "it is closed", "Standard output")
+    if needed:
+        require_output()
     typer.echo("\n".join(map(printable, lines)), err=err)
+
+
+def require_output() -> None:
+    """Refuse to go on where standard output was closed from the start."""
+    if sys.__stdout__ is None:
+        raise OSError(errno.EBADF, "it is closed", "Standard output")
 
 
 def open_streams() -> None:
@@ -39,8 +45,9 @@ def open_streams() -> None:
         except OSError:
             # The lowest number that is free.
             os.open(os.devnull, os.O_RDWR)
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Libraries flush them without a look.
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        if hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="backslashreplace")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .failures import UsageError
+from .output import require_output
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)"
 _DURATION = re.compile(
@@ -69,7 +70,9 @@ def require_places(sources: Iterable[str | Path | None], **options: str | Path |
         if place is None:
             continue
         option = f"--{name} {place}"
-        if str(place) != "-":
+        if str(place) == "-":
+            require_output()
+        else:
             _require_place(option, Path(place))
         identity = _identity(place, 1)
         if identity in read:

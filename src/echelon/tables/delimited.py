@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -256,18 +257,27 @@ class _End:
 
 
 class _Ended(io.RawIOBase):
-    """A stream with one more line at its end."""
+    """A stream of UTF-8 with one more line at its end.
+
+    Other bytes are refused before pyarrow sees them: of a row with too many or too few cells it
+    would only print what went wrong.
+    """
 
     def __init__(self, stream: BinaryIO, line: bytes) -> None:
         self._stream = stream
         self._line: bytes | None = line
         self._last = b"\n"
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
         found = self._stream.read(size)
+        try:
+            self._decoder.decode(found, final=not found)
+        except UnicodeDecodeError:
+            raise pa.ArrowInvalid("not UTF8") from None
         if found:
             self._last = found[-1:]
             return found
