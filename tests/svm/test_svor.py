@@ -1,4 +1,5 @@
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -36,6 +37,7 @@ SETTINGS = {
     "around offset": {"regularize_thresholds": "offset"},
     "squared penalised": {"cost": "squared", "regularize_thresholds": True},
 }
+EXTREME = {name: SETTINGS[name] for name in ("implicit", "explicit", "penalised")}
 every_setting = pytest.mark.parametrize("params", SETTINGS.values(), ids=SETTINGS)
 
 
@@ -695,6 +697,58 @@ def test_inputs_in_small_units_converge(kernel, constraints, factor):
     scaled = clone(machine).fit(factor ** (1.0 / degree) * X, y)
     assert scaled.converged_
     assert scaled.duality_gap_ <= 1e-3 * abs(scaled.objective_)
+
+
+@pytest.mark.parametrize("factor", [1e6, 1e9])
+@pytest.mark.parametrize("params", EXTREME.values(), ids=EXTREME)
+def test_inputs_in_large_units_end_with_a_certificate_or_a_warning(params, factor):
+    X, y = ordinal_data(n=30, K=3)
+    model = SVOR(kernel="linear", **params)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        model.fit(factor * X, y)
+    assert model.converged_ == (model.kkt_gap_ <= model.tol) == (not seen)
+    assert all("measurable progress" in str(w.message) for w in seen)
+    assert all("scale the inputs" in str(w.message) for w in seen)
+    assert np.isfinite(model.predict_latent(factor * X)).all()
+    if model.constraints == "implicit" and not model.regularize_thresholds:
+        # The solution for a smaller C, beyond which the labels do not change.
+        assert (
+            np.mean(
+                model.predict(factor * X)
+                == SVOR(1e3, kernel="linear", **params).fit(X, y).predict(X)
+            )
+            > 0.9
+        )
+
+
+@pytest.mark.parametrize("params", EXTREME.values(), ids=EXTREME)
+@pytest.mark.parametrize("heavy", [slice(None), slice(None, None, 3)], ids=["all", "a third"])
+def test_weights_without_bound_are_the_machine_without_errors(params, heavy):
+    X, y = ordinal_data(n=40, K=4)
+    weights = np.ones(40)
+    weights[heavy] = 1e40
+    model = SVOR(gamma=2.0, **params).fit(X, y, sample_weight=weights)
+    weights[heavy] = 1e5
+    twin = SVOR(gamma=2.0, **params).fit(X, y, sample_weight=weights)
+    assert model.converged_
+    assert model.objective_ == pytest.approx(twin.objective_, rel=1e-4)
+
+
+def test_a_start_for_boxes_without_bound():
+    X, y = ordinal_data(n=40, K=4)
+    cold, warm = SVOR(1e40, gamma=2.0).fit(X, y), SVOR(0.1, gamma=2.0, warm_start=True).fit(X, y)
+    warm.set_params(C=1e40).fit(X, y)
+    assert warm.converged_
+    assert warm.objective_ == pytest.approx(cold.objective_, rel=1e-4)
+
+
+def test_kernel_values_out_of_range_get_a_sentence():
+    X, y = ordinal_data(n=40, K=4)
+    with pytest.raises(
+        ValueError, match=r"kernel values of at most 1e\+30; found .* scale the inp"
+    ):
+        SVOR(kernel="poly", gamma=1.0).fit(1e30 * X, y)
 
 
 def test_the_pearson_kernel_takes_missing_entries():

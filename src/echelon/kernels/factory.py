@@ -23,6 +23,8 @@ KERNELS: dict[str, type[Any]] = {
     "precomputed": Precomputed,
 }
 _OTHERS = ("a function of X and Y", "a Kernel")
+# Single precision ends near 3e38, and differences of values take some of it.
+_LARGEST_VALUE = 1e30
 # scikit-learn's names for two of them.
 _ALIASES = {"poly": "polynomial", "rbf": "gaussian"}
 
@@ -89,7 +91,20 @@ def make_kernel(model: Any, X: Any, weights: Vector, **stated: Any) -> Kernel:
             "X must be a square matrix of kernel values for kernel='precomputed'; found one of "
             f"shape {X.shape}."
         )
+    _require_moderate(kernel, X)
     return kernel
+
+
+def _require_moderate(kernel: Kernel, X: Any) -> None:
+    """Raise where values of the kernel, which rows hold in single precision, are out of range."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = X if isinstance(kernel, Precomputed) else kernel.diagonal(X)
+        largest = float(np.abs(values).max(initial=0.0))
+    if not largest <= _LARGEST_VALUE:
+        raise ValueError(
+            f"X must give kernel values of at most {_LARGEST_VALUE:g}; found {largest:g}: scale "
+            "the inputs, for example with StandardScaler."
+        )
 
 
 def take_inputs(kernel: Kernel, inputs: Any, rows: Index, columns: Index) -> Any:

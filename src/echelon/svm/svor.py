@@ -45,6 +45,12 @@ from ..solvers.svor.smo import solve_threshold_dual
 from .problem import Formulation, Problem, SignedMachines
 
 _CALIBRATION_FOLDS = 5
+# No multiplier of a solution that double precision can tell is as large.
+_LARGEST_BOX = 1e100
+_NO_PROGRESS = (
+    "no further step makes measurable progress in double precision: scale the inputs, for example "
+    "with StandardScaler, lower C or the weights, or raise tol"
+)
 
 
 def _gives_probabilities(model: Any) -> bool:
@@ -137,7 +143,9 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, CalibratedScoreMixin, BaseEst
     Warns
     -----
     ConvergenceWarning
-        If the gap is above `tol` at the end; the message states it.
+        If the gap is above `tol` at the end; the message states it. That can be because of
+        `max_iter`, or because kernel values times C and weights are too large for double precision:
+        the machine is then that of the largest C that could be solved.
 
     Notes
     -----
@@ -351,7 +359,9 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, CalibratedScoreMixin, BaseEst
 
     def _solve(self, problem: Problem, *earlier: Solved | None) -> Solved:
         """Dual problem of this C and its solution, from the best start of earlier ones."""
-        dual = self._formulation().dual(problem.codes, self.C * problem.unit_boxes)
+        with np.errstate(over="ignore"):
+            boxes = np.minimum(self.C * problem.unit_boxes, _LARGEST_BOX)
+        dual = self._formulation().dual(problem.codes, boxes)
         solution = solve_threshold_dual(
             dual,
             problem.source,
@@ -361,10 +371,11 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, CalibratedScoreMixin, BaseEst
             progress=_Printer() if self.verbose else None,
         )
         if not solution.converged:
+            spent = 0 <= self.max_iter <= solution.n_steps
+            advice = "raise max_iter" if spent else _NO_PROGRESS
             warn_caller(
                 f"SVOR stopped after {solution.n_steps} pair steps with a gap of "
-                f"{solution.kkt_gap:.2g}, above tol={self.tol:g}; raise max_iter or tol, or scale "
-                "the inputs.",
+                f"{solution.kkt_gap:.2g}, above tol={self.tol:g}; {advice}.",
                 ConvergenceWarning,
             )
         return dual, solution

@@ -269,11 +269,7 @@ def best_start(dual: ThresholdDual, source: RowSource, *earlier: Solved | None) 
 def scaled_start(
     dual: ThresholdDual, before: ThresholdDual, solution: DualSolution
 ) -> Matrix | None:
-    """Feasible multipliers for a problem whose boxes are a multiple of another's; None if not so.
-
-    On the ray through the other's solution the objective is t²·½βᵀKβ − t·Σα, least at
-    t = Σα / βᵀKβ; the boxes allow t up to the ratio of C.
-    """
+    """Feasible multipliers where the boxes are a multiple of another problem's; None if not so."""
     if dual.coupling != before.coupling or not np.array_equal(dual.codes, before.codes):
         return None
     total = before.upper.sum()
@@ -282,9 +278,20 @@ def scaled_start(
     ratio = dual.upper.sum() / total
     if not np.allclose(dual.upper, ratio * before.upper, rtol=1e-9, atol=0.0):
         return None
-    square = solution.coef @ solution.scores
+    return ray_start(dual, solution)
+
+
+def ray_start(dual: ThresholdDual, solution: DualSolution) -> Matrix:
+    """The best feasible multipliers on the ray through the solution of a problem of other boxes.
+
+    The objective is t²·½βᵀKβ − t·Σα there, least at t = Σα / βᵀKβ.
+    """
+    used = solution.alpha > 0.0
+    longest = float((dual.upper[used] / solution.alpha[used]).min(initial=np.inf))
+    square = float(solution.coef @ solution.scores)
     if dual.penalised:
-        sums = np.einsum("ki,ki->k", solution.alpha, before.sides())
-        square += sums @ sums
-    best = solution.alpha.sum() / square if square > 0.0 else ratio
-    return np.asarray(min(ratio, best) * solution.alpha)
+        sums = np.einsum("ki,ki->k", solution.alpha, dual.sides())
+        square += float(sums @ sums)
+    best = float(solution.alpha.sum()) / square if square > 0.0 else np.inf
+    t = min(longest, best)
+    return t * solution.alpha if t < np.inf else solution.alpha

@@ -15,7 +15,7 @@ not hold, it goes on from the corrected scores. So the certificate never rests o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +33,7 @@ from .dual import (
     kkt_bounds,
     links,
     primal_objective,
-    scaled_start,
+    ray_start,
     thresholds_of,
     worst_exchange,
 )
@@ -52,9 +52,13 @@ _STAGE_FACTOR = 4.0
 _STAGE_PRECISION = 0.01
 # Cost of a Newton step per cubed free multiplier, in pair steps times the size of their block.
 _NEWTON_PRICE = 0.04
-# A gap of this part of the scores that has not fallen for so many blocks is left as it is.
-_ROUNDING = 1e-5
-_IDLE_BLOCKS = 100
+# Ratio of boxes up to which stages multiply all of them, and of boxes to the multipliers of a start
+# up to which it is used at once.
+_ALIKE = 1e9
+_START_FACTOR = 1e4
+# A gap that has not fallen by a tenth while blocks could have held every example so many times is
+# left as it is. Data of moderate scale need up to 7.
+_IDLE_ROUNDS = 25
 # From this many examples on, every so many blocks, examples are left out that are farther from a
 # kink of their loss than the gap, and than this distance, if at most this part of them stays.
 _SHRINK_FROM = 3000
@@ -89,29 +93,53 @@ def solve_threshold_dual(
         Called with the number of steps and the gap after each block.
     """
     engine = _Engine(source, tol, max_steps, progress)
-    if start is None:
-        start = _approach(dual, source, engine)
-    return _certify(dual, engine.run(dual, _starting_point(dual, source, start)), engine)
+    best: DualSolution | None = None
+    for boxes in _ascending_boxes(dual, source, start):
+        part = replace(dual, upper=boxes)
+        if best is not None:
+            start = ray_start(part, best)
+        raised = boxes < dual.upper
+        point = engine.run(part, _starting_point(part, source, start), is_last=not raised.any())
+        is_last = not (raised & (point.alpha >= boxes)).any()
+        if is_last and raised.any():
+            # No multiplier is held by a bound that would still be moved.
+            point = engine.run(part, point, is_last=True)
+        solution = _certify(dual, part, point, engine)
+        if best is None or engine.has_met_goal or solution.duality_gap < best.duality_gap:
+            best = solution
+        if is_last or not engine.has_met_goal:
+            break
+    assert best is not None
+    return best
 
 
-def _approach(dual: ThresholdDual, source: RowSource, engine: _Engine) -> Matrix | None:
-    """Start for boxes so large that pair steps alone would take too many, or None.
+def _ascending_boxes(
+    dual: ThresholdDual, source: RowSource, start: Matrix | None
+) -> Iterator[Matrix]:
+    """Boxes of the problems that lead to this one, whose own boxes are the last.
 
     The number of pair steps grows with the product of the boxes and the squared distances that the
     kernel makes. So the problem is first solved, roughly, with boxes for which that product is
-    moderate, and each solution is the start for boxes that are several times larger.
+    moderate, and each solution is the start for boxes that are several times larger. Boxes that
+    are too far apart for one factor come later than the others.
     """
-    stiffness = float(dual.upper.max(initial=0.0)) * _spread(source)
-    n_stages = int(np.ceil(np.log(max(1.0, stiffness / _SOFT)) / np.log(_STAGE_FACTOR)))
-    start: Matrix | None = None
-    before: tuple[ThresholdDual, DualSolution] | None = None
-    for stage in range(n_stages, 0, -1):
-        smaller = replace(dual, upper=dual.upper / _STAGE_FACTOR**stage)
-        if before is not None:
-            start = scaled_start(smaller, *before)
-        point = engine.run(smaller, _starting_point(smaller, source, start), _STAGE_PRECISION)
-        before = smaller, _certify(smaller, point, engine)
-    return None if before is None else scaled_start(dual, *before)
+    largest = float(dual.upper.max())
+    if start is None:
+        least = float(dual.upper.min(initial=largest, where=dual.upper > 0.0))
+        alike = np.minimum(dual.upper, _ALIKE * least)
+        n_stages = _n_stages(float(alike.max()) * _spread(source) / _SOFT)
+        for stage in range(n_stages, 0, -1):
+            yield alike / _STAGE_FACTOR**stage
+        first = _ALIKE * least
+    else:
+        first = _START_FACTOR * float(start.max())
+    for stage in range(_n_stages(largest / first) if first > 0.0 else 0, 0, -1):
+        yield np.minimum(dual.upper, largest / _STAGE_FACTOR**stage)
+    yield dual.upper
+
+
+def _n_stages(ratio: float) -> int:
+    return int(np.ceil(np.log(max(1.0, ratio)) / np.log(_STAGE_FACTOR)))
 
 
 def _spread(source: RowSource) -> float:
@@ -121,9 +149,12 @@ def _spread(source: RowSource) -> float:
     return float(source.diagonal.mean() - source.block(sample).mean())
 
 
-def _certify(dual: ThresholdDual, point: Iterate, engine: _Engine) -> DualSolution:
-    limits = kkt_bounds(dual, point)
-    thresholds = thresholds_of(dual, point, limits)
+def _certify(
+    dual: ThresholdDual, part: ThresholdDual, point: Iterate, engine: _Engine
+) -> DualSolution:
+    """A solution of a problem with smaller boxes, ``part``, as one of the whole problem."""
+    thresholds = thresholds_of(part, point, kkt_bounds(part, point))
+    gap = kkt_bounds(dual, point).gap
     objective = dual_objective(dual, point)
     return DualSolution(
         alpha=point.alpha,
@@ -131,10 +162,10 @@ def _certify(dual: ThresholdDual, point: Iterate, engine: _Engine) -> DualSoluti
         scores=point.scores,
         thresholds=thresholds,
         objective=objective,
-        kkt_gap=limits.gap,
+        kkt_gap=gap,
         duality_gap=max(0.0, primal_objective(dual, point, thresholds) + objective),
         n_steps=engine.n_steps,
-        converged=limits.gap <= engine.tol,
+        converged=gap <= engine.tol,
     )
 
 
@@ -154,19 +185,21 @@ class _Engine:
         self.max_steps = np.inf if max_steps is None else max_steps
         self.progress = progress
         self.n_steps = 0
+        self.has_met_goal = False
 
-    def run(self, dual: ThresholdDual, point: Iterate, least_tol: float = 0.0) -> Iterate:
+    def run(self, dual: ThresholdDual, point: Iterate, is_last: bool) -> Iterate:
         """Descend, check all examples in double precision, go on while the check fails.
 
         After three checks in a row that found no smaller gap the rest is taken for rounding.
         """
         best, patience = np.inf, 3
-        self._goal = max(self.tol, least_tol)
+        self._goal = self.tol if is_last else max(self.tol, _STAGE_PRECISION)
         while patience:
             self._descend(dual, self.source, point, shrink=best > 10.0 * self._goal)
             point.scores = self.source.times(coefficients(dual, point.alpha))
             gap = kkt_bounds(dual, point).gap
-            if gap <= self._goal or self.n_steps >= self.max_steps:
+            self.has_met_goal = gap <= self._goal
+            if self.has_met_goal or self.n_steps >= self.max_steps:
                 break
             patience = 3 if gap < 0.9 * best else patience - 1
             best = min(best, gap)
@@ -178,13 +211,13 @@ class _Engine:
         """Improve a point in place until its gap is small or nothing moves."""
         blocks = _Blocks(dual, source)
         newton = _NewtonSchedule()
-        rounding = _RoundingWatch()
+        progress = _ProgressWatch(_IDLE_ROUNDS * len(dual.codes) / blocks.size)
         shrink, n_blocks = shrink and len(dual.codes) >= _SHRINK_FROM, 0
         while self.n_steps < self.max_steps:
             limits = kkt_bounds(dual, point)
             if self.progress is not None:
                 self.progress(self.n_steps, limits.gap)
-            if limits.gap <= self._goal or rounding.is_reached(limits.gap, point.scores):
+            if limits.gap <= self._goal or progress.has_ended(limits.gap):
                 return
             if newton.is_due(dual, point) and _balance(dual, source, point):
                 continue
@@ -252,18 +285,18 @@ def _staying(dual: ThresholdDual, point: Iterate) -> Index | None:
     return np.flatnonzero(within)
 
 
-class _RoundingWatch:
-    """Notices when a small gap no longer falls, because rounding is all that is left of it."""
+class _ProgressWatch:
+    """Notices when the gap no longer falls, because rounding is all that is left of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_idle_blocks: float) -> None:
         self._least = np.inf
         self._idle = 0
+        self._most_idle = most_idle_blocks
 
-    def is_reached(self, gap: float, scores: Vector) -> bool:
-        small = gap < _ROUNDING * max(1.0, float(np.abs(scores).max()))
-        self._idle = self._idle + 1 if small and gap > 0.9 * self._least else 0
+    def has_ended(self, gap: float) -> bool:
+        self._idle = self._idle + 1 if gap > 0.9 * self._least else 0
         self._least = min(self._least, gap)
-        return self._idle > _IDLE_BLOCKS
+        return self._idle > self._most_idle
 
 
 class _NewtonSchedule:
