@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
@@ -384,3 +385,30 @@ def test_a_ranker_whose_scores_start_anywhere_keeps_its_quality():
     plain = ThresholdedRanker(RankBoost(60)).fit(X[train], y[train])
     calibrated = OrdinalCalibrator(ThresholdedRanker(RankBoost(60))).fit(X[train], y[train])
     assert calibrated.score(X[test], y[test]) > plain.score(X[test], y[test]) - 0.08
+
+
+@pytest.mark.parametrize("method", ["cumulative_link", "isotonic"])
+def test_one_missing_value_changes_little_around_a_stump(method):
+    X, y = ordinal_data(n=200, K=4)
+    model = OrdinalCalibrator(ORStump(), method=method)
+    whole = model.fit(X, y)
+    accuracy, thresholds = np.mean(whole.predict(X) == y), whole.thresholds_
+    X[7] = np.nan
+    model.fit(X, y)
+    np.testing.assert_allclose(model.thresholds_, thresholds, atol=0.3)
+    assert np.mean(model.predict(X) == y) > accuracy - 0.05
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_scores_that_are_not_finite_are_refused():
+    class Broken(RegressorMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.is_fitted_ = True
+            return self
+
+        def predict(self, X):
+            return np.where(np.arange(len(X)) == 0, np.inf, X[:, 0])
+
+    X, y = ordinal_data(n=50, K=3)
+    with pytest.raises(ValueError, match=r"must be finite; found .* in 1 of 50 ro"):
+        OrdinalCalibrator(Broken()).fit(X, y)

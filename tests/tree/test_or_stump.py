@@ -6,6 +6,7 @@ from support.stumps import brute_force_cost
 from echelon import ORStump
 from echelon.ordinal.costs import cost_matrix, threshold_weights
 from echelon.ordinal.reduction import signed_weights
+from echelon.tree.stump import _score_of_rank
 
 ASYMMETRIC = [[0, 1, 5, 5], [2, 0, 1, 4], [2, 2, 0, 0.5], [9, 4, 1, 0]]
 
@@ -44,6 +45,23 @@ def test_missing_values_that_training_lacked_take_the_rank_of_least_cost_of_all(
     model = ORStump().fit([[0.0], [1.0], [2.0], [3.0]], [1, 2, 3, 3])
     assert model.missing_rank_ == 1
     assert model.predict([[np.nan]]).tolist() == [2]
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+@pytest.mark.parametrize(("lowest", "highest"), [(-1.0, 5.0), (2.0, np.inf), (-np.inf, 2.0)])
+def test_the_latent_score_of_missing_values_has_their_rank(rank, lowest, highest):
+    thresholds = np.array([lowest, 2.0, highest])
+    score = _score_of_rank(rank, thresholds)
+    assert np.isfinite(score)
+    reached = {int(np.sum(s > thresholds)) for s in (-9.0, 0.0, 2.0, 3.0, 9.0)}
+    assert int(np.sum(score > thresholds)) == min(reached, key=lambda r: abs(r - rank))
+
+
+def test_missing_values_have_finite_latent_scores():
+    X = np.array([[0.0], [1.0], [2.0], [np.nan], [np.nan], [np.nan]])
+    model = ORStump().fit(X, [1, 2, 3, 2, 2, 1])
+    assert model.predict_latent([[np.nan], [0.25]]).tolist() == [1.0, 0.25]
+    assert ORStump().fit(X[3:], [1, 1, 2]).predict_latent(X[3:]).tolist() == [0.0] * 3
 
 
 def test_falling_stump_has_ascending_thresholds():

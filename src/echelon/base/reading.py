@@ -160,11 +160,20 @@ class FittedModel:
         else the scores at thresholds, (n, K−1).
         """
         if not self.has_one_score:
-            return self.threshold_scores(X)
+            return self._finite(self.threshold_scores(X))
         latent = latent_scores(self.model, X) if has_latent(self.model) else None
         if latent is None:
             latent = read_numbers(self.model.predict(X), "the prediction of the model")
-        return latent.reshape(_num_samples(X), 1)
+        return self._finite(latent.reshape(_num_samples(X), 1))
+
+    def _finite(self, scores: Matrix) -> Matrix:
+        bad = ~np.isfinite(scores).all(axis=1)
+        if bad.any():
+            raise ValueError(
+                f"The scores of {type(final_estimator(self.model)).__name__} must be finite; found "
+                f"NaN or infinity in {int(bad.sum())} of {len(bad)} rows."
+            )
+        return scores
 
     @property
     def has_one_score(self) -> bool:

@@ -51,9 +51,10 @@ from .tree_ensembles import leaf_numbers, places_between_cuts, rule_coverage
 @registered(ORDINAL, ORStump)
 def stump(model: ORStump, columns: Columns) -> Ordinal:
     """One feature with thresholds; a missing value has its own rank."""
-    latent = columns.matrix().column(model.feature_).flat() * float(model.direction_)
+    scores = columns.matrix().column(model.feature_).flat() * float(model.direction_)
     sides = _sides(model.missing_rank_, len(model.classes_))
-    margins = latent.is_missing().upright().where(sides, margins_of(latent, model.thresholds_))
+    margins = scores.is_missing().upright().where(sides, margins_of(scores, model.thresholds_))
+    latent = scores.is_missing().where(model.missing_score_, scores)
     return Ordinal(decode(margins), margins, latent)
 
 

@@ -45,6 +45,9 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
     missing_rank_ : int
         Rank of rows whose feature is missing: the one that costs least among such rows in the
         training data, or among all rows if there were none.
+    missing_score_ : float
+        Latent score of such rows: one that the thresholds give that rank, or the nearest where no
+        score has it.
     training_cost_ : float
         Mean cost on the training data, which no other stump undercuts.
     feature_importances_ : ndarray of shape (d,)
@@ -98,6 +101,7 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         self.direction_ = stump.direction
         self.thresholds_ = stump.thresholds
         self.missing_rank_ = stump.missing_rank
+        self.missing_score_ = _score_of_rank(stump.missing_rank, stump.thresholds)
         self._stump = stump
 
     def _ranks(self, X: Matrix) -> Codes:
@@ -111,12 +115,37 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         return importances
 
     def _latent(self, X: Any) -> Vector:
+        scores = self._feature_scores(X)
+        return np.where(np.isnan(scores), self.missing_score_, scores)
+
+    def _feature_scores(self, X: Any) -> Vector:
         return np.asarray(self.direction_ * validate_inputs(self, X)[:, self.feature_])
 
     def _margins(self, X: Any) -> Matrix:
-        scores = self._latent(X)
+        scores = self._feature_scores(X)
         values = margins(scores, self.thresholds_)
         missing = np.isnan(scores)
         if missing.any():
             values[missing] = side_matrix(np.array([self.missing_rank_]), len(self.classes_))
         return values
+
+
+def _score_of_rank(rank: int, thresholds: Vector) -> float:
+    """A finite score with so many thresholds below it, or the nearest to one.
+
+    Examples
+    --------
+    >>> _score_of_rank(1, np.array([0.0, 3.0])), _score_of_rank(2, np.array([0.0, 3.0]))
+    (1.5, 6.0)
+    """
+    finite = thresholds[np.isfinite(thresholds)]
+    if not len(finite):
+        return 0.0
+    width = float(np.ptp(finite)) or max(1.0, float(np.abs(finite).max()))
+    low, high = np.clip(
+        np.concatenate([[-np.inf], thresholds, [np.inf]])[rank : rank + 2],
+        finite.min() - 2.0 * width,
+        finite.max() + 2.0 * width,
+    ).tolist()
+    middle = 0.5 * (low + high)
+    return middle if low < middle else high
