@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echelon.ordinal.labels import LabelOrderWarning, OrdinalScale, read_scale
+from echelon.ordinal.labels import LabelOrderWarning, OrdinalScale, read_relevance, read_scale
 
 
 @pytest.mark.parametrize(
@@ -174,3 +174,44 @@ def test_round_trip(classes, data):
 def test_no_labels_at_all():
     with pytest.raises(ValueError, match="stars must have at least one label; found none"):
         read_scale([], name="stars")
+
+
+@pytest.mark.parametrize("start", [0, 2**63 - 1, 2**63, 2**64 - 5])
+def test_whole_numbers_of_any_size_are_labels(start):
+    y = np.array([start + step for step in (3, 0, 1, 0)], dtype=np.uint64)
+    scale, codes = read_scale(y)
+    assert scale.classes.tolist() == [start, start + 1, start + 3]
+    assert codes.tolist() == [2, 0, 1, 0]
+    assert scale.decode(codes).tolist() == y.tolist()
+    assert scale.encode(y.tolist()).tolist() == codes.tolist()
+    with pytest.raises(ValueError, match="outside the scale: -7"):
+        scale.encode(np.array([-7, 3]))
+
+
+def test_a_scale_of_small_integers_meets_large_ones():
+    scale, _ = read_scale(np.array([-128, 127], dtype=np.int8))
+    assert scale.encode(np.array([127, -128], dtype=np.int64)).tolist() == [1, 0]
+    with pytest.raises(ValueError, match="outside the scale: 18446744073709551615"):
+        scale.encode(np.array([127, 2**64 - 1], dtype=np.uint64))
+
+
+@pytest.mark.parametrize(
+    "labels", [[1, 2, 3], [1.0, 2.0, 3.0], ["a", "b", "c"], [True, False, True]]
+)
+def test_masked_labels_are_missing(labels):
+    masked = np.ma.array(labels, mask=[False, True, False])
+    with pytest.raises(ValueError, match=r"y has 1 missing labels \(NaN\), the first in row 1"):
+        read_scale(masked, classes=labels[:2])
+    with pytest.raises(ValueError, match="1 missing labels"):
+        read_relevance(masked)
+    assert len(read_scale(np.ma.array([1, 2, 3]))[1]) == 3
+
+
+def test_relevance_beyond_what_doubles_tell_apart_is_refused():
+    with pytest.raises(ValueError, match=r"at most 2\*\*53 in size"):
+        read_relevance(np.array([2**53 + 2, 2**53 + 3]))
+
+
+def test_whole_numbers_of_more_than_64_bits_are_refused():
+    with pytest.raises(ValueError, match="numbers of at most 64 bits"):
+        read_scale([-1, 2**63, 2**63 + 1])

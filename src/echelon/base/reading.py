@@ -171,7 +171,7 @@ class FittedModel:
         if bad.any():
             raise ValueError(
                 f"The scores of {type(final_estimator(self.model)).__name__} must be finite; found "
-                f"NaN or infinity in {int(bad.sum())} of {len(bad)} rows."
+                f"NaN or infinity in {int(bad.sum())} of {len(scores)} rows."
             )
         return scores
 

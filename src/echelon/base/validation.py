@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
+from .._utils.entries import require_moderate, without_mask
 from .._utils.types import Vector
 from ..ordinal.arrays import check_weights
 from ..ordinal.data import OrdinalData, class_factors
@@ -66,6 +67,7 @@ def validate_ordinal_fit(
     class_weight = getattr(estimator, "class_weight", None)
     if class_weight is not None:
         weights = weights * class_factors(class_weight, codes, scale, weights)[codes]
+    require_moderate(weights, "sample_weight")
     observed = np.unique(codes[weights > 0])
     if len(observed) < 2:
         label = scale.classes[observed].tolist()[0]
@@ -130,6 +132,7 @@ def validate_ranking_chunk(
     X = validate_inputs(estimator, X, first=first)
     n = X.shape[0]
     weights = check_weights(sample_weight, n)
+    require_moderate(weights, "sample_weight")
     relevance = None if y is None else read_relevance(one_column(y))
     if relevance is not None:
         check_consistent_length(X, relevance)
@@ -179,11 +182,13 @@ def two_rows(estimator: Any, a: Any, b: Any) -> Any:
             )
     allowed = get_tags(estimator).input_tags
     finite = "allow-nan" if allowed.allow_nan else True
-    return check_array(np.array(rows), ensure_all_finite=finite)
+    X = check_array(np.array(rows), ensure_all_finite=finite)
+    require_moderate(X, "a and b")
+    return X
 
 
 def _plain_row(row: Any) -> Vector:
-    plain = row.toarray() if sp.issparse(row) else row
+    plain = row.toarray() if sp.issparse(row) else without_mask(row)
     return np.asarray(plain, dtype=np.float64).reshape(-1)
 
 
@@ -194,7 +199,10 @@ def validate_inputs(estimator: Any, X: Any, *, first: bool = False, convert: boo
     With ``convert=False`` they are returned as they came, for a wrapped estimator that will read
     them by itself, and checked for what every model needs; data frames and lists of texts, which
     have columns or entries of any kind, are left to it.
+
+    Masked entries are missing ones, and a number beyond ``LARGEST_NUMBER`` is an error.
     """
+    X = without_mask(X)
     texts = isinstance(X, list) and X and isinstance(X[0], str)
     checks: dict[str, Any] = {"accept_sparse": True, "dtype": None, "ensure_all_finite": False}
     if convert:
@@ -204,12 +212,36 @@ def validate_inputs(estimator: Any, X: Any, *, first: bool = False, convert: boo
         checks["ensure_all_finite"] = "allow-nan" if allowed.allow_nan else True
     elif hasattr(X, "columns") or hasattr(X, "iloc") or texts:
         checks = {"skip_check_array": True}
-    checked = validate_data(estimator, X, reset=first, **checks)
+    try:
+        checked = validate_data(estimator, X, reset=first, **checks)
+    except TypeError as error:
+        if "NAType" not in str(error):
+            raise
+        raise ValueError(
+            "X must hold numbers, with NaN where they are missing; found pandas' NA among objects: "
+            "convert the columns with astype('Float64')."
+        ) from None
+    _require_moderate_numbers(checked)
     return checked if convert else X
+
+
+def _require_moderate_numbers(X: Any) -> None:
+    """Check the size of inputs that are numbers throughout."""
+    if hasattr(X, "dtypes") and all(_is_number_type(kind) for kind in X.dtypes):
+        X = np.asarray(X, dtype=np.float64)
+    values = X.data if sp.issparse(X) else X
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        require_moderate(values, "X", "scale the inputs, with NaN where a value is missing")
+
+
+def _is_number_type(dtype: Any) -> bool:
+    """Whether a column of this type, of pandas or polars, is one of numbers."""
+    return getattr(dtype, "kind", "O") in "iuf" or bool(getattr(dtype, "is_numeric", bool)())
 
 
 def one_column(y: Any) -> Any:
     """Return labels as they are, or the only column of an n×1 array with scikit-learn's warning."""
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
-        return column_or_1d(y, warn=True)
+        column = column_or_1d(y, warn=True)
+        return y[:, 0] if np.ma.is_masked(y) else column
     return y

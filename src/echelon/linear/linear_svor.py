@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
+from .._utils.entries import require_moderate
 from .._utils.messages import require_choice, warn_caller
 from .._utils.types import ClassWeightLike, CostLike, LabelsLike, Matrix, Vector
 from ..base.estimator import BaseEstimator
@@ -286,6 +287,7 @@ def _chunk_weights(sample_weight: Any, n: int) -> Vector:
     if sample_weight is None:
         return np.ones(n)
     weights = finite_vector(sample_weight, n, "sample_weight")
+    require_moderate(weights, "sample_weight")
     # A chunk without weight is no error as long as another one has some.
     return check_weights(weights, n) if weights.any() else weights
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_consistent_length, check_random_state
 
+from .._utils.entries import require_moderate
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -253,6 +254,7 @@ class PRank(CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
 
     def _repeats(self, codes: Codes, scale: OrdinalScale, sample_weight: Any) -> Codes:
         weights = check_weights(sample_weight, len(codes))
+        require_moderate(weights, "sample_weight")
         if isinstance(self.class_weight, str):
             raise ValueError(
                 f"class_weight must be None or a dict for partial_fit, which does not know all "

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._utils.entries import without_mask
 from .._utils.types import Array, Vector
 
 #: Seeds are drawn below this, which every generator accepts.
@@ -14,9 +15,9 @@ LARGEST_SEED = int(np.iinfo(np.int32).max)
 
 
 def read_numbers(values: Any, name: str) -> Array:
-    """Array of floats, of any shape and content."""
+    """Array of floats, of any shape and content; NaN where it is masked."""
     try:
-        return np.asarray(values, dtype=np.float64)
+        return np.asarray(without_mask(values), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name} must hold numbers; found {type(values).__name__} that does not convert."

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -87,10 +88,18 @@ def read_column(y: Any, name: str = "y") -> LabelColumn:
 
 
 def plain_array(labels: Any) -> npt.NDArray[Any]:
-    """Labels as a NumPy array of numbers, text or objects."""
+    """Labels as a NumPy array of numbers, text or objects; None where they are masked."""
+    if np.ma.is_masked(labels):
+        mask, labels = np.ma.getmaskarray(labels), labels.data.astype(object)
+        labels[mask] = None
     values = np.asarray(labels)
     if values.dtype.kind == "M":
         values = values.astype("datetime64[us]")  # as objects, nanoseconds are whole numbers
+    listed = isinstance(labels, (list, tuple)) and values.dtype.kind == "f"
+    if listed and all(isinstance(label, Integral) for label in labels):
+        # NumPy rounds whole numbers to doubles where some of them need more than 63 bits.
+        fits = all(0 <= label < 2**64 for label in labels)
+        values = np.array(labels, dtype=np.uint64 if fits else object)
     return values if values.dtype.kind in "USObiuf" else values.astype(object)
 
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.entries import require_moderate
 from .._utils.messages import require_choice
 from .._utils.types import Codes, Matrix, Vector
+from .arrays import read_numbers
 
 COSTS = ("absolute", "squared", "zero_one")
 
@@ -48,7 +50,7 @@ def cost_matrix(cost: str | npt.ArrayLike, n_classes: int) -> Matrix:
 
 def check_cost_matrix(cost: npt.ArrayLike, n_classes: int) -> Matrix:
     """Return the user's cost matrix as floats, or say what is wrong with it."""
-    matrix = np.asarray(cost, dtype=np.float64)
+    matrix = read_numbers(cost, "cost")
     if matrix.shape != (n_classes, n_classes):
         raise ValueError(
             f"cost must have one row and one column per class, so shape ({n_classes}, {n_classes});"
@@ -56,6 +58,7 @@ def check_cost_matrix(cost: npt.ArrayLike, n_classes: int) -> Matrix:
         )
     if not np.isfinite(matrix).all() or (matrix < 0).any():
         raise ValueError("cost must hold finite numbers that are not negative.")
+    require_moderate(matrix, "cost")
     if np.diagonal(matrix).any():
         row = int(np.flatnonzero(np.diagonal(matrix))[0])
         raise ValueError(
@@ -81,7 +84,7 @@ def require_v_shaped(costs: Matrix, codes: Codes | None = None, *, name: str = "
 
 def check_sample_costs(sample_cost: npt.ArrayLike, codes: Codes, n_classes: int) -> Matrix:
     """Costs per example, n×K: finite, not negative, zero at the example's own class."""
-    costs = np.asarray(sample_cost, dtype=np.float64)
+    costs = read_numbers(sample_cost, "sample_cost")
     if costs.shape != (len(codes), n_classes):
         raise ValueError(
             f"sample_cost must have shape ({len(codes)}, {n_classes}), a row per example and a "
@@ -89,6 +92,7 @@ def check_sample_costs(sample_cost: npt.ArrayLike, codes: Codes, n_classes: int)
         )
     if not np.isfinite(costs).all() or (costs < 0).any():
         raise ValueError("sample_cost must hold finite numbers that are not negative.")
+    require_moderate(costs, "sample_cost")
     if costs[np.arange(len(codes)), codes].any():
         raise ValueError("sample_cost must be zero where the prediction is right.")
     return costs

@@ -24,6 +24,8 @@ __all__ = ["Codes", "LabelOrderWarning", "OrdinalScale", "read_scale"]
 
 # Integer labels that span no more than this are looked up in a table.
 _TABLE_SPAN = 1 << 16
+# Doubles hold every whole number up to this one.
+_LARGEST_EXACT = 2.0**53
 
 
 class LabelOrderWarning(UserWarning):
@@ -154,23 +156,27 @@ def _distinct_sorted(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low <= _TABLE_SPAN:
-            # Only a type of 64 bits holds every difference of its own numbers below the span.
-            wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)
-            start = wide.dtype.type(low)
-            seen = np.flatnonzero(np.bincount((wide - start).astype(np.intp)))
-            return np.asarray(seen.astype(wide.dtype) + start, dtype=values.dtype)
+            seen = np.flatnonzero(np.bincount(_offsets(values, low)))
+            return np.asarray([low + int(step) for step in seen], dtype=values.dtype)
     return np.unique(values)
+
+
+def _offsets(values: npt.NDArray[Any], low: int) -> Codes:
+    """How far whole numbers lie above one that is near to them, whatever their size."""
+    # Only a type of 64 bits holds every difference of its own numbers below the span.
+    wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)
+    return np.asarray((wide - wide.dtype.type(low)).astype(np.intp))
 
 
 def _common_type(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     kinds = {"text" if isinstance(value, str) else "number" for value in values.tolist()}
     if len(kinds) > 1:
         raise ValueError(f"{name} mixes text and numbers as labels; {HOW_TO_ORDER}.")
-    common = np.asarray(values.tolist())
+    common = plain_array(values.tolist())
     if common.dtype.kind not in "USbiuf":
         raise ValueError(
             f"Unknown label type: {name} holds objects of type {type(values[0]).__name__}; "
-            "labels are text, numbers or booleans."
+            "labels are text, booleans or numbers of at most 64 bits."
         )
     return common
 
@@ -210,12 +216,14 @@ def _look_up(values: npt.NDArray[Any], classes: npt.NDArray[Any]) -> Codes:
 def _look_up_in_table(
     values: npt.NDArray[Any], classes: npt.NDArray[Any], low: int, high: int
 ) -> Codes:
-    # A frame of −1 around the table catches what lies outside; clipping needs no wider type.
-    table = np.full(high - low + 3, -1, dtype=np.intp)
-    table[classes.astype(np.intp) - low + 1] = np.arange(len(classes))
+    table = np.full(high - low + 1, -1, dtype=np.intp)
+    table[_offsets(classes, low)] = np.arange(len(classes))
     limits = np.iinfo(values.dtype)
-    clipped = np.clip(values, max(low - 1, limits.min), min(high + 1, limits.max))
-    return np.asarray(table[clipped.astype(np.intp) - (low - 1)])
+    first, last = max(low, int(limits.min)), min(high, int(limits.max))
+    if first > last:
+        return np.full(len(values), -1, dtype=np.intp)
+    clipped = np.clip(values, first, last)
+    return np.where(clipped == values, table[_offsets(clipped, first) + (first - low)], -1)
 
 
 def _shown(classes: npt.NDArray[Any]) -> str:
@@ -246,7 +254,13 @@ def read_relevance(y: Any, name: str = "y") -> Vector:
     column = read_column(y, name)
     column.refuse_missing(name)
     if column.positions is None and _are_numbers(column.labels):
-        return finite_vector(column.labels, len(column), name)
+        relevance = finite_vector(column.labels, len(column), name)
+        if column.labels.dtype.kind in "iu" and (np.abs(relevance) > _LARGEST_EXACT).any():
+            raise ValueError(
+                f"{name} must hold whole numbers of at most 2**53 in size, which doubles tell "
+                f"apart; found {np.abs(relevance).max():.0f}."
+            )
+        return relevance
     if column.stated_order is None:
         raise ValueError(
             f"{name} must hold numbers or an ordered category (a pandas Categorical with "

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.entries import without_mask
 from .._utils.types import Codes, FrameLike, KeysLike, Vector, VectorLike
 from .judgements import judged_pairs
 from .queries import by_id, checked_weights, query_codes
@@ -193,7 +194,7 @@ class PairSet:
         -------
         pairs : PairSet
         """
-        listed = np.asarray(pairs)
+        listed = np.asarray(without_mask(pairs))
         if listed.size == 0:
             return cls(n_items)
         if listed.ndim != 2 or listed.shape[1] != 2 or listed.dtype.kind not in "iu":

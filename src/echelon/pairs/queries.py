@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._utils.entries import without_mask
 from .._utils.types import Codes, Vector, VectorLike
 
 # Whole numbers are looked up in a table of at most so many entries per row.
@@ -64,6 +65,8 @@ def _column(qid: Any, name: str) -> Any:
             return qid
         numbers = np.asarray(qid)
         return qid if numbers.dtype.kind == "f" and kinds == {int} else numbers
+    if np.ma.is_masked(qid):
+        raise ValueError(f"{name} must not be missing; found masked entries.")
     values = np.asarray(qid)
     if values.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; found shape {values.shape}.")
@@ -135,7 +138,7 @@ def checked_weights(weights: VectorLike | None, n: int, name: str) -> Vector:
     """Weights as numbers, none negative; ones for None."""
     if weights is None:
         return np.ones(n)
-    w = np.asarray(weights, dtype=np.float64)
+    w = np.asarray(without_mask(weights), dtype=np.float64)
     if w.shape != (n,):
         found = f"shape {w.shape}"
     elif not (np.isfinite(w) & (w >= 0)).all():

@@ -16,6 +16,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.entries import require_moderate
 from .._utils.frames import one_row
 from .._utils.messages import require_choice, warn_caller
 from .._utils.types import (
@@ -451,6 +452,7 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         codes = self._scale.encode(one_column(y))
         check_consistent_length(X, codes)
         weights = check_weights(sample_weight, len(codes))
+        require_moderate(weights, "sample_weight")
         if self.class_weight is not None:
             weights = weights * class_factors(self.class_weight, codes, self._scale, weights)[codes]
         data = take_rows(OrdinalData(X, codes, self._scale, weights), np.flatnonzero(weights))

@@ -148,4 +148,4 @@ def _score_of_rank(rank: int, thresholds: Vector) -> float:
         finite.max() + 2.0 * width,
     ).tolist()
     middle = 0.5 * (low + high)
-    return middle if low < middle else high
+    return float(middle if low < middle else high)
