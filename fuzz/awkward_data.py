@@ -77,7 +77,17 @@ def _inputs(rng: Rng, n: int, d: int) -> tuple[Numbers, str]:
     X = rng.normal(size=(n, d))
     kind = str(
         rng.choice(
-            ["plain", "tied", "binary", "scaled", "mixed scales", "far", "heavy", "copies", "extreme"],
+            [
+                "plain",
+                "tied",
+                "binary",
+                "scaled",
+                "mixed scales",
+                "far",
+                "heavy",
+                "copies",
+                "extreme",
+            ],
             p=[0.2, 0.15, 0.08, 0.12, 0.12, 0.1, 0.08, 0.1, 0.05],
         )
     )
@@ -122,9 +132,7 @@ def _codes(rng: Rng, X: Numbers, K: int) -> tuple[npt.NDArray[np.intp], str]:
     return (np.where(codes > K // 2, K - 1, 0) if shape == "two" else codes), shape
 
 
-def _labels(
-    rng: Rng, codes: npt.NDArray[np.intp], K: int
-) -> tuple[Any, list[Any] | None, str]:
+def _labels(rng: Rng, codes: npt.NDArray[np.intp], K: int) -> tuple[Any, list[Any] | None, str]:
     text = str(rng.choice(["codes", "large", "floats", "words", "pandas", "polars", "list"]))
     if text == "large":
         names: list[Any] = [2**63 + 7 * k for k in range(K)]

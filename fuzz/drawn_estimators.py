@@ -1,4 +1,4 @@
-"""Every public estimator with drawn parameters, small enough for a case in a fraction of a second."""
+"""Every public estimator with drawn parameters, small enough for many cases in a minute."""
 
 from __future__ import annotations
 

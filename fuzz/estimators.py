@@ -62,7 +62,9 @@ def _try(model: Any, data: Awkward, again: bool, seen: list[Any]) -> Fault:
     if getattr(fitted, "converged_", True) is False and not warned:
         return "different", "converged_ is False and nobody was warned"
     answers = dict(_answers(fitted, data))
-    fault = _first(_check(fitted, name, value, len(answers["rows"])) for name, value in answers.items())
+    fault = _first(
+        _check(fitted, name, value, len(answers["rows"])) for name, value in answers.items()
+    )
     if fault or not again:
         return fault
     copy = pickle.loads(pickle.dumps(fitted))

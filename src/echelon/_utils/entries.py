@@ -25,13 +25,14 @@ def without_mask(values: Any) -> Any:
     return np.ma.filled(values.astype(np.float64), np.nan)
 
 
-def require_moderate(values: Any, name: str, advice: str = "scale them") -> None:
+def require_moderate(
+    values: Any, name: str, advice: str = "scale them", most: float = LARGEST_NUMBER
+) -> None:
     """Raise where a number is too large in size to compute with; NaN is left to others."""
     if not values.size:
         return
     largest = float(max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)))
-    if largest > LARGEST_NUMBER:
+    if largest > most:
         raise ValueError(
-            f"{name} must hold numbers of at most {LARGEST_NUMBER:g} in size; found {largest:g}: "
-            f"{advice}."
+            f"{name} must hold numbers of at most {most:g} in size; found {largest:g}: {advice}."
         )

@@ -167,10 +167,11 @@ class FittedModel:
         return self._finite(latent.reshape(_num_samples(X), 1))
 
     def _finite(self, scores: Matrix) -> Matrix:
+        """Scores or probabilities, unless some are no numbers."""
         bad = ~np.isfinite(scores).all(axis=1)
         if bad.any():
             raise ValueError(
-                f"The scores of {type(final_estimator(self.model)).__name__} must be finite; found "
+                f"What {type(final_estimator(self.model)).__name__} predicts must be finite; found "
                 f"NaN or infinity in {int(bad.sum())} of {len(scores)} rows."
             )
         return scores
@@ -191,6 +192,7 @@ class FittedModel:
 
     def _spread(self, columns: Matrix) -> Matrix:
         """Columns of the model's classes among those of the whole scale."""
+        self._finite(columns)
         spread = np.zeros((len(columns), self.scale.n_classes))
         spread[:, self._places] = columns
         return spread

@@ -176,6 +176,11 @@ class StagedMixin(RoundsMixin, ProbabilityMixin):
         train, held = train_test_split(
             rows, test_size=n_held, random_state=rng, stratify=codes if spread else None
         )
+        if len(np.unique(data.codes[train])) < 2:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction!r} leaves one class only to learn "
+                "from; pass more rows, another fraction, or n_iter_no_change=None."
+            )
         return np.sort(train), held
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.validation import validate_data
 
-from .._utils.entries import require_moderate, without_mask
+from .._utils.entries import LARGEST_NUMBER, require_moderate, without_mask
 from .._utils.types import Vector
 from ..ordinal.arrays import check_weights
 from ..ordinal.data import OrdinalData, class_factors
@@ -22,6 +22,9 @@ from ..pairs import PairSet
 Model = TypeVar("Model")
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+# Weights of rows are multiplied: below this, those of single pairs vanish.
+_LEAST_PAIRS = 1e-100
 
 
 def all_or_nothing(
@@ -139,10 +142,10 @@ def validate_ranking_chunk(
     pair_set = _read_pairs(relevance, n, qid, weights, pairs, pair_weight)
     with np.errstate(over="ignore", invalid="ignore"):
         total = pair_set.total_weight
-    if pair_set.n_pairs and not 0.0 < total < np.inf:
+    if pair_set.n_pairs and not _LEAST_PAIRS <= total <= LARGEST_NUMBER:
         raise ValueError(
-            "sample_weight and pair_weight must give all pairs together a positive and finite "
-            f"weight; found {total:g}."
+            "sample_weight and pair_weight must give all pairs together a weight from "
+            f"{_LEAST_PAIRS:g} to {LARGEST_NUMBER:g}; found {total:g}."
         )
     return RankingData(X, pair_set, relevance, qid, weights)
 

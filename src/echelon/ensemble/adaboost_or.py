@@ -27,6 +27,7 @@ from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, SignedLearnerMixin
 from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks
 from ..base.rounds import StagedMixin, take_rows
+from ..base.validation import validate_inputs
 from ..ordinal.arrays import require_positive
 from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import (
@@ -260,11 +261,10 @@ class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
         return list(boost(lambda _: constant, V, n_rounds=1)) or [Round(constant[0], 0.5, 1.0, 1.0)]
 
     def _margins(self, X: Any) -> npt.NDArray[np.float64]:
-        X = self._inputs(X)
         if self._tables is None:
-            *_, tally = self._tallies(X)
+            *_, tally = self._tallies(self._inputs(X))
             return tally.margins()
-        margins = sum_steps(self._tables, X, len(self.classes_) - 1)
+        margins = sum_steps(self._tables, validate_inputs(self, X), len(self.classes_) - 1)
         total = self.estimator_weights_.sum()
         # In pieces and in place, for the memory of many rows.
         for start in range(0, len(margins), _BLOCK):

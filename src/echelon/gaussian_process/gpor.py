@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils.entries import require_moderate
 from .._utils.messages import require_choice, warn_caller
 from .._utils.types import (
     BoundsLike,
@@ -61,6 +62,7 @@ _CHOICES = {
     "likelihood": ("probit", "logit"),
     "objective": ("evidence", "bound"),
 }
+_LARGEST_WEIGHT = 1e12
 #: Covariances with new rows that are held at a time.
 _BLOCK_NUMBERS = 1 << 22
 #: Mismatch of moments that expectation propagation may leave; more while it searches by the
@@ -268,6 +270,8 @@ class GPOR(ProbabilityMixin, ThresholdModelMixin, BaseEstimator):
 
     def _learn(self, data: OrdinalData) -> None:
         cost_matrix(self.cost, data.n_classes)
+        # Likelihoods to the power of larger weights are narrower than any double can tell.
+        require_moderate(data.sample_weight, "sample_weight", most=_LARGEST_WEIGHT)
         counted = data.sample_weight > 0
         observed, codes = np.unique(data.codes[counted], return_inverse=True)
         inputs, weights = data.X[counted], data.sample_weight[counted]

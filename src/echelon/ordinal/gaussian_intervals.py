@@ -40,6 +40,9 @@ _ROWS_AT_ONCE = 256
 
 T = TypeVar("T", "TiltedTerms", "ExpectedTerms")
 
+# The greatest double below one: of this share a quantile is finite.
+_LARGEST_SHARE = 1.0 - 2.0**-53
+
 
 @dataclass(frozen=True)
 class TiltedTerms:
@@ -118,7 +121,8 @@ class _Integrals:
     def __init__(self, rows: _Rows, left: Array, right: Array) -> None:
         self.rows = rows
         # How far inside its thresholds P^power falls to a half, and on what scale.
-        edge = np.maximum(rows.link.quantile(0.5 ** (1.0 / np.maximum(rows.power, 1.0))), 0.0)
+        half = np.minimum(0.5 ** (1.0 / np.maximum(rows.power, 1.0)), _LARGEST_SHARE)
+        edge = np.maximum(rows.link.quantile(half), 0.0)
         unit = 1.0 / np.maximum(edge, 1.0)
         self.panels = build_panels(
             left,

@@ -217,16 +217,18 @@ class IntervalTerms:
 def interval_terms(link: Link, lower: Array, upper: Array) -> IntervalTerms:
     """Interval log-likelihood and its derivatives; zero derivatives at infinite ends."""
     log_p = link.log_interval(lower, upper)
-    a = _ratio(link, upper, log_p)
-    b = _ratio(link, lower, log_p)
-    return IntervalTerms(
-        log_p=log_p,
-        d_lower=-b,
-        d_upper=a,
-        d2_lower=-b * _finite(link.log_pdf_slope(lower)) - b * b,
-        d2_upper=a * _finite(link.log_pdf_slope(upper)) - a * a,
-        d2_cross=a * b,
-    )
+    # Where a probability is too small for a double, derivatives are not finite either.
+    with np.errstate(over="ignore", invalid="ignore"):
+        a = _ratio(link, upper, log_p)
+        b = _ratio(link, lower, log_p)
+        return IntervalTerms(
+            log_p=log_p,
+            d_lower=-b,
+            d_upper=a,
+            d2_lower=-b * _finite(link.log_pdf_slope(lower)) - b * b,
+            d2_upper=a * _finite(link.log_pdf_slope(upper)) - a * a,
+            d2_cross=a * b,
+        )
 
 
 def class_probabilities(link: Link, scores: Array, thresholds: Array) -> Array:

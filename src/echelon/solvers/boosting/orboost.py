@@ -226,7 +226,9 @@ class PairObjective:
 
     def __init__(self, codes: Codes, costs: Matrix, sample_weight: Vector) -> None:
         K = costs.shape[1]
-        self._loss = ExponentialPairLoss(codes, K, sample_weight)
+        # Only ratios matter, and products of weights in pairs must not vanish.
+        unit = 2.0 ** np.floor(np.log2(sample_weight.max()))
+        self._loss = ExponentialPairLoss(codes, K, sample_weight / unit)
         self._exponential = ThresholdObjective(codes, np.ones((K, K - 1)), sample_weight)
         self._sample_weight = sample_weight[:, None]
         self._costs = costs * self._sample_weight

@@ -28,6 +28,9 @@ from ..._utils.types import Codes, Index, Matrix, Vector
 from ...ordinal.likelihoods import IntervalTerms, Link, interval_terms
 from .design import StandardizedDesign
 
+# Of all weight, that a class has at the start.
+_LEAST_SHARE = 1e-9
+
 
 @dataclass(frozen=True)
 class CumulativeLinkProblem:
@@ -122,6 +125,8 @@ def solve_cumulative_link(
 def _start(problem: CumulativeLinkProblem) -> Vector:
     """Thresholds at the quantiles of the class shares, no effect of the inputs."""
     weight = np.bincount(problem.codes, problem.weights, minlength=problem.n_classes)
+    # A class of hardly any weight would otherwise have no room between its thresholds.
+    weight = np.maximum(weight, _LEAST_SHARE * weight.sum())
     share = np.cumsum(weight)[:-1] / weight.sum()
     middle = np.average(problem.offset, weights=problem.weights)
     thresholds = problem.link.quantile(share) + middle
@@ -182,6 +187,8 @@ def _score_threshold_terms(problem: CumulativeLinkProblem, t: IntervalTerms) -> 
 
 
 def _newton_step(hessian: Matrix, gradient: Vector) -> Vector:
+    if not np.isfinite(hessian).all():
+        return np.zeros(len(gradient))
     # A penalty in the units of X may weigh columns very differently; a unit diagonal undoes that.
     diagonal = np.abs(np.diagonal(hessian))
     size = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
@@ -229,13 +236,16 @@ def parameter_covariance(
     covariance = np.full((n_thresholds + n_columns,) * 2, np.nan)
     try:
         factor = scipy.linalg.cho_factor(result.hessian)
-    except scipy.linalg.LinAlgError:
+    except (scipy.linalg.LinAlgError, ValueError):
         return covariance
     transform = np.eye(n_thresholds + n_active)
     transform[:n_thresholds, n_thresholds:] = design.centre / design.scale
     transform[n_thresholds:, n_thresholds:] = np.diag(1.0 / design.scale)
     kept = np.concatenate([np.arange(n_thresholds), n_thresholds + design.active])
-    covariance[np.ix_(kept, kept)] = transform @ scipy.linalg.cho_solve(factor, transform.T)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = transform @ scipy.linalg.cho_solve(factor, transform.T)
+    if np.isfinite(found).all():
+        covariance[np.ix_(kept, kept)] = found
     return covariance
 
 

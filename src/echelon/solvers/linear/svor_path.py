@@ -85,7 +85,8 @@ def direct_solver(gram: Matrix) -> Solve:
     matrix = gram.copy()
     matrix[np.diag_indices_from(matrix)] += 1.0
     # Inputs of any units: a unit diagonal keeps the factor accurate.
-    size = np.sqrt(np.diagonal(matrix))
+    # Rounding can leave less than the one that was added.
+    size = np.sqrt(np.maximum(np.diagonal(matrix), 1.0))
     matrix /= np.multiply.outer(size, size)
     try:
         factor = scipy.linalg.cho_factor(matrix, check_finite=False)

@@ -117,7 +117,15 @@ class _PairDual:
 
     def objective_and_gap(self) -> tuple[float, float]:
         """Primal objective of β, and how far the dual one lies below."""
-        half_norm = 0.5 * float(self.coef @ self.scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            half_norm = 0.5 * float(self.coef @ self.scores)
+            size = float(np.abs(self.coef) @ np.abs(self.scores))
+        if not -1e-9 * size <= half_norm < np.inf:
+            # Steps along an eigenvector of a negative eigenvalue have no end.
+            raise ValueError(
+                "The kernel must have no negative eigenvalues for solver='dual'; found "
+                f"{2.0 * half_norm:.3g} as a squared norm: choose another kernel."
+            )
         t = np.maximum(0.0, self.slack())
         primal = half_norm + float(self.upper @ (t**2 if self.squared else t))
         charge = 0.5 * float(self.ridge @ self.alpha**2)

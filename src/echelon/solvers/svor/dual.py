@@ -244,9 +244,11 @@ def thresholds_of(dual: ThresholdDual, point: Iterate, limits: Bounds) -> Vector
     if dual.coupling == Coupling.ORDERED or _grows(dual.codes, dual.upper.T):
         return fit_hinge(point.scores, dual.codes, dual.n_thresholds + 1, dual.upper.T)
     middle = 0.5 * (limits.up + limits.low)
-    middle[limits.up >= NOTHING] = np.inf
-    middle[limits.low <= -NOTHING] = -np.inf
-    return middle
+    above = ((dual.sides() > 0) & (dual.upper > 0.0)).any(axis=1)
+    below = ((dual.sides() < 0) & (dual.upper > 0.0)).any(axis=1)
+    top, bottom = limits.up >= NOTHING, limits.low <= -NOTHING
+    middle = np.where(top, np.where(above, limits.low, np.inf), middle)
+    return np.where(bottom, np.where(below, limits.up, -np.inf), middle)
 
 
 Solved = tuple[ThresholdDual, DualSolution]

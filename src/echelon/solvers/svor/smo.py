@@ -58,7 +58,7 @@ _ALIKE = 1e9
 _START_FACTOR = 1e4
 # A gap that has not fallen by a tenth while blocks could have held every example so many times is
 # left as it is. Data of moderate scale need up to 7.
-_IDLE_ROUNDS = 25
+_IDLE_ROUNDS = 10
 # From this many examples on, every so many blocks, examples are left out that are farther from a
 # kink of their loss than the gap, and than this distance, if at most this part of them stays.
 _SHRINK_FROM = 3000
@@ -190,9 +190,9 @@ class _Engine:
     def run(self, dual: ThresholdDual, point: Iterate, is_last: bool) -> Iterate:
         """Descend, check all examples in double precision, go on while the check fails.
 
-        After three checks in a row that found no smaller gap the rest is taken for rounding.
+        After two checks in a row that found no smaller gap the rest is taken for rounding.
         """
-        best, patience = np.inf, 3
+        best, patience = np.inf, 2
         self._goal = self.tol if is_last else max(self.tol, _STAGE_PRECISION)
         while patience:
             self._descend(dual, self.source, point, shrink=best > 10.0 * self._goal)
@@ -201,7 +201,7 @@ class _Engine:
             self.has_met_goal = gap <= self._goal
             if self.has_met_goal or self.n_steps >= self.max_steps:
                 break
-            patience = 3 if gap < 0.9 * best else patience - 1
+            patience = 2 if gap < 0.9 * best else patience - 1
             best = min(best, gap)
         return point
 
