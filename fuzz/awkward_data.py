@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,40 +74,23 @@ def contain(X: Numbers, container: str) -> Any:
     return plain.get(container, lambda: X)()
 
 
+# How often inputs are of each kind, and how they come from normal ones.
+KINDS: dict[str, tuple[float, Callable[[Rng, Numbers], Numbers]]] = {
+    "plain": (0.2, lambda rng, X: X),
+    "tied": (0.15, lambda rng, X: np.round(X)),
+    "binary": (0.08, lambda rng, X: (X > 0.0).astype(float)),
+    "scaled": (0.12, lambda rng, X: X * 10.0 ** rng.uniform(-12, 12)),
+    "mixed scales": (0.12, lambda rng, X: X * 10.0 ** rng.uniform(-9, 9, X.shape[1])),
+    "far": (0.1, lambda rng, X: X + 10.0 ** rng.uniform(3, 10)),
+    "heavy": (0.08, lambda rng, X: rng.standard_cauchy(X.shape) ** 3),
+    "copies": (0.1, lambda rng, X: X[rng.integers(0, max(1, len(X) // 3), len(X))]),
+    "extreme": (0.05, lambda rng, X: X * rng.choice([1e300, 1e49, 1e30, 1e-160, 1e-300])),
+}
+
+
 def _inputs(rng: Rng, n: int, d: int) -> tuple[Numbers, str]:
-    X = rng.normal(size=(n, d))
-    kind = str(
-        rng.choice(
-            [
-                "plain",
-                "tied",
-                "binary",
-                "scaled",
-                "mixed scales",
-                "far",
-                "heavy",
-                "copies",
-                "extreme",
-            ],
-            p=[0.2, 0.15, 0.08, 0.12, 0.12, 0.1, 0.08, 0.1, 0.05],
-        )
-    )
-    if kind == "tied":
-        X = np.round(X)
-    elif kind == "binary":
-        X = (X > 0.0).astype(float)
-    elif kind == "scaled":
-        X *= 10.0 ** rng.uniform(-12, 12)
-    elif kind == "mixed scales":
-        X *= 10.0 ** rng.uniform(-9, 9, d)
-    elif kind == "far":
-        X += 10.0 ** rng.uniform(3, 10)
-    elif kind == "heavy":
-        X = rng.standard_cauchy((n, d)) ** 3
-    elif kind == "copies":
-        X = X[rng.integers(0, max(1, n // 3), n)]
-    elif kind == "extreme":
-        X *= rng.choice([1e300, 1e49, 1e30, 1e-160, 1e-300])
+    kind = str(rng.choice(list(KINDS), p=[share for share, _ in KINDS.values()]))
+    X = KINDS[kind][1](rng, rng.normal(size=(n, d)))
     if rng.random() < 0.2:
         X[:, int(rng.integers(d))] = rng.choice([0.0, 1.0, -7e5])
         kind += "+constant"

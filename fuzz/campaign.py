@@ -51,6 +51,11 @@ class Campaign:
         """``case(seed)`` of the module; the same seed is the same case."""
         return importlib.import_module(f"fuzz.{self.name}").case
 
+    def subject(self, seed: int) -> str:
+        """What the case of a seed is about, if the module can tell without running it."""
+        module = importlib.import_module(f"fuzz.{self.name}")
+        return str(module.subject(seed)) if hasattr(module, "subject") else "unknown"
+
     def environment(self) -> dict[str, str]:
         """What the module's ``environment()``, if it has one, adds to that of its workers."""
         module = importlib.import_module(f"fuzz.{self.name}")

@@ -86,7 +86,7 @@ DRAWS: dict[str, Draw] = {
         noise=x.power(-2, 2),
         n_inducing=x.one(None, None, 3),
         class_weight=x.balance,
-        max_iter=x.one(3, 10),
+        max_iter=x.one(2, 5),
         random_state=0,
     ),
     "SVOR": lambda x: (_svor if x.rng.random() < 0.7 else _svor_penalised)(x),

@@ -52,9 +52,13 @@ class Worker:
             line = ""
         words = self._words(start)
         if line is None:
-            return Case("unknown", "hang", words)
+            return Case(self.campaign.subject(seed), "hang", words)
         if not line:
-            return Case("unknown", _kind_of(words, "crash"), f"{self.process.wait()}: {words}")
+            return Case(
+                self.campaign.subject(seed),
+                _kind_of(words, "crash"),
+                f"{self.process.wait()}: {words}",
+            )
         case = Case(**json.loads(line))
         return Case(case.subject, _kind_of(words, case.outcome), words or case.detail, case.count)
 

@@ -67,6 +67,17 @@ def labels_and_probabilities(model: Any, X: Any) -> tuple[Any, Any]:
     return last.predict(rows), last.predict_proba(rows)
 
 
+def finite_answers(values: Matrix, model: Any) -> Matrix:
+    """What a model predicts, a line per row, unless some of it is no number."""
+    bad = ~np.isfinite(values).all(axis=1)
+    if bad.any():
+        raise ValueError(
+            f"What {type(final_estimator(model)).__name__} predicts must be finite; found NaN or "
+            f"infinity in {int(bad.sum())} of {len(values)} rows."
+        )
+    return values
+
+
 class FittedModel:
     """A fitted model and the scale that its labels belong to.
 
@@ -160,21 +171,11 @@ class FittedModel:
         else the scores at thresholds, (n, K−1).
         """
         if not self.has_one_score:
-            return self._finite(self.threshold_scores(X))
+            return finite_answers(self.threshold_scores(X), self.model)
         latent = latent_scores(self.model, X) if has_latent(self.model) else None
         if latent is None:
             latent = read_numbers(self.model.predict(X), "the prediction of the model")
-        return self._finite(latent.reshape(_num_samples(X), 1))
-
-    def _finite(self, scores: Matrix) -> Matrix:
-        """Scores or probabilities, unless some are no numbers."""
-        bad = ~np.isfinite(scores).all(axis=1)
-        if bad.any():
-            raise ValueError(
-                f"What {type(final_estimator(self.model)).__name__} predicts must be finite; found "
-                f"NaN or infinity in {int(bad.sum())} of {len(scores)} rows."
-            )
-        return scores
+        return finite_answers(latent.reshape(_num_samples(X), 1), self.model)
 
     @property
     def has_one_score(self) -> bool:
@@ -192,7 +193,7 @@ class FittedModel:
 
     def _spread(self, columns: Matrix) -> Matrix:
         """Columns of the model's classes among those of the whole scale."""
-        self._finite(columns)
+        finite_answers(columns, self.model)
         spread = np.zeros((len(columns), self.scale.n_classes))
         spread[:, self._places] = columns
         return spread

@@ -368,7 +368,9 @@ def _write_gaussian(X: Array, Y: Array, out: npt.NDArray[Any]) -> None:
     for rows in chunks(*out.shape):
         exponents = np.minimum(left[rows] @ right, 0.0)
         part = out[rows]
-        part[...] = exponents
+        # In single precision an exponent can become −∞, and the value is zero all the same.
+        with np.errstate(over="ignore"):
+            part[...] = exponents
         np.exp(part, out=part)
 
 

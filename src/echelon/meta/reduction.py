@@ -18,6 +18,7 @@ from .._utils.types import Codes, CostLike, EstimatorLike, LabelsLike, Mask, Mat
 from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, ProbabilityMixin
 from ..base.nested import clone_or, fit_weighted, inherit_input_tags
+from ..base.reading import finite_answers
 from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import monotone_exceedance, reduce_to_binary, untilted_probabilities
 
@@ -127,11 +128,11 @@ class OrdinalReduction(CostSensitiveMixin, ProbabilityMixin, BaseEstimator):
         thresholds = len(self._constant)
         if self.mode == "joint":
             answers = response(self.estimators_[0], _extend(X, thresholds))
-            return answers.reshape(thresholds, -1).T
+            return finite_answers(answers.reshape(thresholds, -1).T, self.estimators_[0])
         answers = np.empty((_num_samples(X), thresholds))
         for k, member in enumerate(self.estimators_):
             answers[:, k] = self._constant[k] if member is None else response(member, X)
-        return answers
+        return finite_answers(answers, clone_or(self.estimator, LogisticRegression))
 
     def _margins(self, X: Any) -> Matrix:
         return self._per_threshold(X, _binary_margin)

@@ -40,14 +40,23 @@ class StandardizedDesign:
         self.active = np.flatnonzero(deviation > floor)
         self.centre = mean[self.active]
         self.scale = deviation[self.active]
-        columns = X[:, self.active] if len(self.active) < X.shape[1] else X
         self.sparse = sp.issparse(X)
         if self.sparse:
-            self._Z = sp.csr_array(columns) @ sp.diags_array(1.0 / self.scale)
+            self._Z = sp.csr_array(X[:, self.active]) @ sp.diags_array(1.0 / self.scale)
             self._shift = self.centre / self.scale
         else:
-            self._Z = (columns - self.centre) / self.scale
+            self._Z = self._standardized(X)
             self._shift = np.zeros(len(self.active))
+
+    def _standardized(self, X: Matrix) -> Matrix:
+        # In blocks, between which Ctrl-C is heard, and without a second matrix of this size.
+        Z = np.empty((len(X), len(self.active)))
+        kept = self.active if len(self.active) < X.shape[1] else slice(None)
+        for first in range(0, len(X), _BLOCK_ROWS):
+            rows = slice(first, first + _BLOCK_ROWS)
+            np.subtract(X[rows, kept], self.centre, out=Z[rows])
+            Z[rows] /= self.scale
+        return Z
 
     @property
     def shape(self) -> tuple[int, int]:
