@@ -37,6 +37,7 @@ from ..pairs.queries import query_codes
 from ..solvers.linear.calibration import Calibration
 from .estimator import ClassifierMixin, EstimatorMixin
 from .pair_explanations import PairExplanation, PairTerm, explanation, shapley_terms
+from .threads import suitable_threads
 from .validation import (
     RankingData,
     all_or_nothing,
@@ -59,6 +60,8 @@ class OrdinalClassifierMixin(ClassifierMixin):
     """
 
     _reads_numbers: bool = True
+    # Whether to learn with one thread of linear algebra; None leaves it to the inputs.
+    _one_thread: bool | None = None
     _takes_sparse: bool = False
     _takes_missing: bool = False
 
@@ -86,7 +89,8 @@ class OrdinalClassifierMixin(ClassifierMixin):
         self._check_parameters()
         data = self._validated(X, y, sample_weight)
         self._store_scale(data)
-        self._learn(data, *others)
+        with suitable_threads(data.X, one=self._one_thread):
+            self._learn(data, *others)
         return self
 
     def _check_parameters(self) -> None:
@@ -378,8 +382,9 @@ class RankerMixin(EstimatorMixin):
         self._check_parameters()
         given: dict[str, Any] = {"qid": qid, "sample_weight": sample_weight}
         given |= {"pairs": pairs, "pair_weight": pair_weight}
-        # No name here holds the data, so that a ranker can let go of what it has used.
-        self._learn(validate_ranking_fit(self, X, y, **given))
+        with suitable_threads(X):
+            # No name here holds the data, so that a ranker can let go of what it has used.
+            self._learn(validate_ranking_fit(self, X, y, **given))
         return self
 
     def predict(self, X: MatrixLike) -> Vector:

@@ -244,6 +244,8 @@ class AroundModel(Wrapper, OrdinalClassifierMixin):
     _default: type[Any]
     _on_codes: bool
     _reads_numbers = False
+    # The model inside knows.
+    _one_thread = False
 
     @property
     def _given(self) -> Any:

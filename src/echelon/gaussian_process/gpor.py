@@ -215,6 +215,9 @@ class GPOR(ProbabilityMixin, ThresholdModelMixin, BaseEstimator):
     array([1., 1., 1.])
     """
 
+    # Decided by the number of rows, in ``_learn``.
+    _one_thread = False
+
     def __init__(
         self,
         kernel: Kernel | str | None = None,

@@ -14,6 +14,7 @@ from .._utils.messages import require_choice, warn_caller
 from .._utils.types import ClassWeightLike, CostLike, LabelsLike, Matrix, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
+from ..base.threads import suitable_threads
 from ..base.validation import all_or_nothing, one_column, validate_inputs
 from ..ordinal.arrays import check_weights, finite_vector, require_count, require_positive
 from ..ordinal.costs import adjacent_weights, cost_matrix, require_v_shaped, threshold_weights
@@ -183,7 +184,8 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
                 "positive weight; at least two classes are needed."
             )
         self._store_scale(data)
-        self._solve(stream, data.n_classes, RowSummary(summary.centre, data.sample_weight))
+        with suitable_threads(summary.centre[None]):
+            self._solve(stream, data.n_classes, RowSummary(summary.centre, data.sample_weight))
         return self
 
     def _check_parameters(self) -> None:

@@ -30,6 +30,7 @@ from ..base.estimator import BaseEstimator
 from ..base.folds import dealt_parts
 from ..base.kernel_machine import KernelMachineMixin
 from ..base.mixins import CalibratedScoreMixin, SignedLearnerMixin
+from ..base.threads import suitable_threads
 from ..base.validation import validate_inputs
 from ..kernels import Kernel, KernelFunction
 from ..kernels.cache import row_source
@@ -353,7 +354,8 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, CalibratedScoreMixin, BaseEst
         solved : Solved
             The dual problem and its solution.
         """
-        solved = self._solve(problem, *earlier)
+        with suitable_threads(problem.inputs):
+            solved = self._solve(problem, *earlier)
         self._store(problem, solved)
         return solved
 
