@@ -19,6 +19,7 @@ from echelon.model_selection.leaderboard import Leaderboard, LeaderboardRow
 from echelon.ordinal.labels import read_scale
 from echelon.reporting import report
 from echelon.reporting.build import to_html
+from echelon.reporting.content import Section
 from echelon.reporting.facts import Rows, Settings, Study
 from echelon.trained import train
 
@@ -400,5 +401,7 @@ def test_no_rows_are_called_new_and_those_of_the_training_are_named():
 
 
 def test_names_turn_nothing_on_the_page():
-    assert "\u202e" not in to_html("title\u202e", [])
-    assert "title\\u202e" in to_html("title\u202e", [])
+    page = to_html("title\u202e", [Section("key", "name\u202e", "lead\x1b")])
+    assert not set(page) & set("\u202e\x1b")
+    assert "title\\u202e" in page
+    assert "lead\\u001b" in page

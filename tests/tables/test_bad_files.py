@@ -324,3 +324,16 @@ def test_a_row_of_odd_bytes_and_length_is_refused_without_noise(tmp_path, capfd)
     with pytest.raises(TableError, match="byte in line 3 that is not UTF-8"):
         read_table(path)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_texts_of_arrow_that_are_not_utf8(tmp_path, suffix):
+    path = tmp_path / f"table.{suffix}"
+    frame = pd.DataFrame({"word": ["abcdefgh" * 3], "n": [1]})
+    if suffix == "parquet":
+        frame.to_parquet(path, compression=None)
+    else:
+        frame.to_feather(path, compression="uncompressed")
+    path.write_bytes(path.read_bytes().replace(b"abcdefgh", b"abc\xffefgh"))
+    with pytest.raises(TableError, match="cannot be read as"):
+        read_table(path)

@@ -134,13 +134,16 @@ def _notes(
     notes = oddities.notes(data)
     codes = read_scale(y, trained.classes)[1]
     if trained.extra.get("rows_digest") == rows_digest(X, codes):
+        known = "; `echelon info` has cross-validated ones" if trained.metrics else ""
         notes.append(
-            "These are the rows that the model was fitted to, so the figures are too good; "
-            "`echelon info` has cross-validated ones."
+            "These are the rows that the model was fitted to, on which figures tend to be too "
+            f"good{known}."
         )
     hidden = result.hidden_classes(trained.extra.get("confidence", 0.0))
     if hidden is not None:
-        notes.append(f"{hidden}: their confidence is an average over all rows.")
+        notes.append(
+            f"{hidden}; their confidence is meant on average over rows like the training's."
+        )
     labels = {str(label) for label in y}
     if len(labels) == 1:
         notes.append(

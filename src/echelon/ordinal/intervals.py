@@ -256,7 +256,7 @@ def hidden_classes(
     Examples
     --------
     >>> print(hidden_classes(["poor", "good"], np.array([2, 95]), np.array([9, 98]), 0.9))
-    Intervals hold 22 % of the labels 'poor' (2 of 9 rows), though 91 % of all labels
+    Intervals hold 22 % of the labels 'poor' (2 of 9 rows), and 91 % of all labels
     """
     held, total = np.asarray(covered, dtype=np.float64), np.asarray(rows, dtype=np.float64)
     tail = bdtr(held, np.maximum(total, 1.0).astype(np.int64), confidence)
@@ -269,4 +269,4 @@ def hidden_classes(
         for k in found
     ]
     overall = f"{held.sum() / total.sum():.0%}".replace("%", " %")
-    return f"Intervals hold {' and '.join(shares)}, though {overall} of all labels"
+    return f"Intervals hold {' and '.join(shares)}, and {overall} of all labels"

@@ -32,7 +32,7 @@ _QUARTER = 4
 #: most rows whose sections look at single rows or shuffle columns
 MOST_ROWS = 1000
 _AS_GIVEN = "the rows given, with the model as it is"
-_TRAINING = "the rows that the model was fitted to, on which figures are too good"
+_TRAINING = "the rows that the model was fitted to, on which figures tend to be too good"
 
 
 @dataclass(frozen=True, eq=False)

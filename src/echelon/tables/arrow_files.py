@@ -62,9 +62,12 @@ class ArrowReader:
                 schema = next(parts)
                 self._refuse_schema(schema, keep)
                 yield schema
-                yield from parts
-            except (pa.ArrowException, OSError) as error:
-                reason = str(error).strip().splitlines()[0].rstrip(".")
+                for batch in parts:
+                    # A damaged file may point outside of itself, or hold text that is none.
+                    batch.validate(full=True)
+                    yield batch
+            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+                reason = (str(error).strip().splitlines() or ["it is damaged"])[0].rstrip(".")
                 raise TableError(
                     f"{self.source.name} cannot be read as {self.format.capitalize()}: {reason}."
                 ) from None

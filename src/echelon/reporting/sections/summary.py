@@ -12,8 +12,8 @@ from ..facts import Facts
 from .comparison import compared, verdict
 
 TRAINED_ON_THESE = (
-    "These are the rows that the model was fitted to, so the figures are too good; what to expect "
-    "on others, the cross-validated figures of its card tell."
+    "These are the rows that the model was fitted to: figures on them tend to be better than on "
+    "others."
 )
 
 
