@@ -17,7 +17,7 @@ import numpy as np
 try:
     import skops.io
 except ImportError:
-    print("This example needs skops: pip install 'echelon[cli]'.")
+    print("This example needs skops: pip install 'echelon[examples]'.")
     raise SystemExit(0) from None
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler

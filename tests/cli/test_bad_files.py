@@ -5,10 +5,8 @@ import hashlib
 import json
 import pickle
 import zipfile
-from argparse import Namespace
 
 import pytest
-import skops.io
 from support.mixed_tables import ORDER, WORDS, mixed_frame
 
 
@@ -165,10 +163,11 @@ def spoiled(model_file, path, how):
         card = {"card.json": lambda m: m["card.json"].replace(b"good", b"evil")}
         zipped(path, altered(model_file, lambda m: {k: v(m) for k, v in card.items()}))
     else:
-        foreign = skops.io.dumps([Namespace(answer=42), None])
-        members = altered(model_file, lambda m: {"model.skops": foreign})
+        state = {"is": "object", "type": "argparse.Namespace", "state": {"answer": 42}}
+        foreign = json.dumps([state, None]).encode()
+        members = altered(model_file, lambda m: {"estimators.json": foreign})
         sums = json.loads(members["checksums.json"])
-        sums["model.skops"] = hashlib.sha256(foreign).hexdigest()
+        sums["estimators.json"] = hashlib.sha256(foreign).hexdigest()
         zipped(path, {**members, "checksums.json": json.dumps(sums).encode()})
 
 

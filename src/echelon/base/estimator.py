@@ -2,7 +2,7 @@
 
 scikit-learn has no types, so a class that inherits from it would have every attribute in the eyes
 of a type checker. This is the one place where that is set right: checkers read the classes below,
-and a program that runs gets scikit-learn's own.
+and a program that runs gets scikit-learn's own, or what adds to it what all estimators here share.
 """
 
 from __future__ import annotations
@@ -66,12 +66,13 @@ if TYPE_CHECKING:
         def get_feature_names_out(self, input_features: VectorLike | None = None) -> LabelArray: ...
 
 else:
-    from sklearn.base import (
-        BaseEstimator,
-        ClassifierMixin,
-        OneToOneFeatureMixin,
-        TransformerMixin,
-    )
+    from sklearn.base import BaseEstimator as _BaseEstimator
+    from sklearn.base import ClassifierMixin, OneToOneFeatureMixin, TransformerMixin
+
+    from .._utils.state import WithoutCaches
+
+    class BaseEstimator(WithoutCaches, _BaseEstimator):
+        """scikit-learn's own, whose state has nothing in it that is only kept to be fast."""
 
     class EstimatorMixin:
         """Base of mixins: classes list them before ``BaseEstimator``, whose methods they extend."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import metrics
 from .._utils.frames import input_names
+from .._utils.state import is_ascending, require_state
 from .._utils.types import (
     Array,
     Codes,
@@ -28,7 +29,7 @@ from .._utils.types import (
 from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.data import OrdinalData
-from ..ordinal.labels import OrdinalScale, read_relevance
+from ..ordinal.labels import CONTAINERS, OrdinalScale, read_relevance
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.reduction import decode
 from ..ordinal.thresholds import margins
@@ -119,6 +120,19 @@ class OrdinalClassifierMixin(ClassifierMixin):
     @property
     def _scale(self) -> OrdinalScale:
         return OrdinalScale(self.classes_, self._label_container)
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        if not hasattr(self, "classes_"):
+            return
+        found = self.classes_
+        listed = isinstance(found, np.ndarray) and found.ndim == 1
+        distinct = listed and len(set(found.tolist())) == len(found) >= 2
+        require_state(distinct, "its labels are not two or more distinct ones")
+        known = getattr(self, "_label_container", None) in CONTAINERS
+        require_state(known, "its labels came in no known container")
+        width = getattr(self, "n_features_in_", None)
+        require_state(type(width) is int and width > 0, "it has no number of inputs")
 
     def _margins(self, X: Any) -> Matrix:
         raise NotImplementedError
@@ -240,6 +254,13 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
     """
 
     thresholds_: Vector
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        super().check_state()
+        if hasattr(self, "classes_") and hasattr(self, "thresholds_"):
+            ascend = is_ascending(self.thresholds_, len(self.classes_) - 1)
+            require_state(ascend, "its thresholds do not ascend between its labels")
 
     def _latent(self, X: Any) -> Vector:
         raise NotImplementedError

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
+from .._utils.state import require_state
 from .._utils.types import Codes, LabelArray, LabelsLike, Mask, MatrixLike, Vector, VectorLike
 from ..metrics.scorers import as_ranking_scorer
 from ..ordinal.arrays import require_count, require_positive
@@ -55,6 +56,13 @@ class EarlyStopping:
         if cost < self.costs[self.best] - self._tol:
             self.best = len(self.costs) - 1
         return len(self.costs) - 1 - self.best >= self._most
+
+
+def check_weighted(members: Any, weights: Any) -> None:
+    """Raise an error unless there are members, each with a weight that is finite."""
+    listed = isinstance(members, list) and isinstance(weights, np.ndarray)
+    fits = listed and weights.shape == (len(members),) and weights.dtype == np.float64
+    require_state(fits and np.isfinite(weights).all(), "its members have no weights")
 
 
 class RoundsMixin:

@@ -24,10 +24,11 @@ from .options import (
     Order,
     Report,
     Seed,
+    Sign,
     Target,
 )
 from .output import say
-from .values import read_cost, read_seconds, require_places
+from .values import read_cost, read_seconds, require_key, require_places
 from .views import live_view, show_table, step_line, write_file, write_report
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ _ENDINGS = {
 _NEEDS = {
     "plot": ("plot", "matplotlib"),
     "report": ("report", "jinja2", "matplotlib"),
-    "save": ("cli", "skops"),
 }
 
 
@@ -80,6 +80,7 @@ def compare(
     save: Annotated[
         Path | None, typer.Option(help="Fit the best model to all rows and save it to this file.")
     ] = None,
+    sign: Sign = None,
     plot: Annotated[
         Path | None,
         typer.Option(help="Draw the critical-difference diagram into this .svg, .png or .pdf."),
@@ -99,7 +100,8 @@ def compare(
     with guarded(), watched_workers():
         outputs = {"out": out, "report": report, "save": save, "plot": plot}
         _check(outputs)
-        require_places((data, cost), **outputs)
+        require_places((data, cost, sign), **outputs)
+        require_key(sign)
         seconds = read_seconds(budget)
         reading = {"format": format, "delimiter": delimiter, "drop": tuple(drop or ())}
         table, name = _load(
@@ -118,7 +120,7 @@ def compare(
         if plot is not None:
             _draw(board, plot)
         options = {"random_state": seed, "n_jobs": jobs}
-        trained = None if save is None else _save(board, table, matrix, save, **options)
+        trained = None if save is None else _save(board, table, matrix, save, sign, **options)
         if report is not None:
             content = board if trained is None else trained
             write_report(report, content, table, leaderboard=board, cost=matrix, **options)
@@ -238,7 +240,12 @@ def _print(board: Leaderboard, folds: int, repeats: int) -> None:
 
 
 def _save(
-    board: Leaderboard, table: LabelledTable, cost: Any, path: Path, **options: Any
+    board: Leaderboard,
+    table: LabelledTable,
+    cost: Any,
+    path: Path,
+    sign: Path | None,
+    **options: Any,
 ) -> TrainedModel:
     """The best model, fitted to all rows and saved."""
     from echelon.trained import train
@@ -248,7 +255,7 @@ def _save(
     with step_line() as step:
         step(f"Fitting {board.best.model} to all rows")
         trained = train(table, board.best.model, cost=cost, **options)
-    save_model(trained, path)
+    save_model(trained, path, sign)
     return trained
 
 

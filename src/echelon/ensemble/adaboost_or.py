@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._utils.messages import warn_caller
+from .._utils.state import require_state
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -26,7 +28,7 @@ from .._utils.types import (
 from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, SignedLearnerMixin
 from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks
-from ..base.rounds import StagedMixin, take_rows
+from ..base.rounds import StagedMixin, check_weighted, take_rows
 from ..base.validation import validate_inputs
 from ..ordinal.arrays import require_positive
 from ..ordinal.data import OrdinalData
@@ -193,10 +195,27 @@ class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
         self.estimator_errors_ = np.array([r.error for r in rounds])
         self.estimator_weights_ = np.array([r.weight for r in rounds])
         self.bound_ = np.array([r.bound for r in rounds])
-        self._tables = None
-        if all(isinstance(member, ORStump) for member in self.estimators_):
-            stumps = [member._stump for member in self.estimators_]
-            self._tables = tabulate(stumps, self.estimator_weights_)
+        self.__dict__.pop("_tables", None)
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        super().check_state()
+        if not hasattr(self, "estimators_"):
+            return
+        check_weighted(self.estimators_, self.estimator_weights_)
+        K, width = len(self.classes_), self.n_features_in_
+        for member in self.estimators_:
+            # Their inputs are not looked at again when they are asked.
+            if isinstance(member, SignedLearnerMixin):
+                fits = member.n_features_in_ == width and len(member.classes_) == K
+                require_state(fits, "one of its members is of other inputs or labels")
+
+    @cached_property
+    def _tables(self) -> list[StepTable] | None:
+        """The votes as a step function of each input; None unless all members are stumps."""
+        if not all(isinstance(member, ORStump) for member in self.estimators_):
+            return None
+        return tabulate([member._stump for member in self.estimators_], self.estimator_weights_)
 
     def _check_parameters(self) -> None:
         self._check_rounds()

@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from .._utils.messages import warn_caller
+from .._utils.state import are_indices, require_state
 from .._utils.types import (
     ClassWeightLike,
     CostLike,
@@ -26,7 +27,7 @@ from .._utils.types import (
     Vector,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import CostSensitiveMixin, ProbabilityMixin, squeeze_margins
+from ..base.mixins import CostSensitiveMixin, ProbabilityMixin, SignedLearnerMixin, squeeze_margins
 from ..base.nested import (
     clone_or,
     fit_weighted,
@@ -238,6 +239,22 @@ class OrdinalBagging(CostSensitiveMixin, ProbabilityMixin, BaseEstimator):
         self.oob_decision_function_ = squeeze_margins(margins)
         probabilities /= np.where(left_out, votes, np.nan)[:, None]
         self.oob_probabilities_ = probabilities
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        super().check_state()
+        if not hasattr(self, "estimators_"):
+            return
+        for member, columns in zip(self.estimators_, self.estimators_features_, strict=True):
+            of_inputs = isinstance(columns, np.ndarray) and are_indices(
+                columns, self.n_features_in_
+            )
+            require_state(of_inputs, "one of its members looks at inputs that are none")
+            # Their inputs are not looked at again when they are asked.
+            if isinstance(member, SignedLearnerMixin):
+                fits = member.n_features_in_ == len(columns)
+                same = len(member.classes_) == len(self.classes_)
+                require_state(fits and same, "one of its members is of other inputs or labels")
 
     def _margins(self, X: Any) -> Matrix:
         return np.concatenate(self._in_blocks(_vote, X))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.messages import require_choice
+from .._utils.state import are_indices, require_state
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -24,7 +26,7 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, ThresholdModelMixin
-from ..base.rounds import StagedMixin, take_rows
+from ..base.rounds import StagedMixin, check_weighted, take_rows
 from ..base.validation import validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
@@ -41,7 +43,13 @@ from ..solvers.boosting.orboost import (
     boost,
 )
 from ..solvers.boosting.stumps import StepTable, sum_steps, tabulate
-from ..solvers.boosting.weak_learners import LinearSearch, StumpLearner, linear_scores
+from ..solvers.boosting.weak_learners import (
+    LinearMember,
+    LinearSearch,
+    StumpLearner,
+    StumpMember,
+    linear_scores,
+)
 
 _CHOICES = {
     "variant": ("all", "left_right", "pairs"),
@@ -246,12 +254,28 @@ class ORBoost(StagedMixin, CostSensitiveMixin, ThresholdModelMixin, BaseEstimato
         for member, weight in zip(self.estimators_, self.estimator_weights_, strict=True):
             shares += weight * learner.importances(member)
         self.feature_importances_ = shares / max(self.estimator_weights_.sum(), 1e-300)
-        self._tables = None
-        if self.base == "stump":
-            stumps = [member.stump for member in self.estimators_]
-            self._tables = tabulate(stumps, self.estimator_weights_)
+        self.__dict__.pop("_tables", None)
         self._link_thresholds = objective.link_thresholds(self._scores(data.X))
         self._link_weights = objective.link_weights()
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        super().check_state()
+        if not hasattr(self, "estimators_"):
+            return
+        check_weighted(self.estimators_, self.estimator_weights_)
+        for member in self.estimators_:
+            require_state(isinstance(member, LinearMember | StumpMember), "a member is none")
+            if isinstance(member, StumpMember):
+                of_inputs = are_indices([member.stump.feature], self.n_features_in_)
+                require_state(of_inputs, "one of its members looks at a feature that is none")
+
+    @cached_property
+    def _tables(self) -> list[StepTable] | None:
+        """The score as a step function of each input; None unless all members are stumps."""
+        if not all(isinstance(member, StumpMember) for member in self.estimators_):
+            return None
+        return tabulate([member.stump for member in self.estimators_], self.estimator_weights_)
 
     def _scores(self, X: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if self._tables is None:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, check_random_state
 
 from .._utils.entries import require_moderate
+from .._utils.state import require_state
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -269,6 +270,14 @@ class PRank(CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
                 f"presents a row that many times; found {weights[broken][0]:g}."
             )
         return weights.astype(np.intp)
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        super().check_state()
+        if hasattr(self, "_perceptron"):
+            sizes = (len(self._perceptron.coef), len(self._perceptron.thresholds) + 1)
+            fits = hasattr(self, "classes_") and sizes == (self.n_features_in_, len(self.classes_))
+            require_state(fits, "its perceptron is of other inputs or labels")
 
     def _forget(self, *names: str) -> None:
         for name in names:

@@ -10,6 +10,7 @@ from sklearn.utils import _safe_indexing, check_random_state, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._utils.messages import require_choice
+from .._utils.state import is_ascending, require_state
 from .._utils.types import (
     Codes,
     CostLike,
@@ -203,6 +204,14 @@ class OrdinalCalibrator(AroundModel, ProbabilityMixin, BaseEstimator):
             self.slope_, self.cutpoints_ = calibration
         if has_latent(self.estimator_):
             self.thresholds_ = self._latent_thresholds()
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        super().check_state()
+        for knots, heights in getattr(self, "curves_", ()):
+            rises = is_ascending(knots) and is_ascending(heights, len(knots))
+            bounded = rises and np.isfinite(knots).all() and (np.abs(heights - 0.5) < 0.51).all()
+            require_state(bounded, "one of its curves does not rise from 0 to 1")
 
     def _latent_thresholds(self) -> Vector:
         """Where on the latent score the decision changes."""

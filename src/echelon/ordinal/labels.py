@@ -22,6 +22,7 @@ from .columns import HOW_TO_ORDER, LabelColumn, plain_array, read_column
 
 __all__ = ["Codes", "LabelOrderWarning", "OrdinalScale", "read_scale"]
 
+CONTAINERS = ("numpy", "pandas", "polars", "pyarrow")
 # Integer labels that span no more than this are looked up in a table.
 _TABLE_SPAN = 1 << 16
 # Doubles hold every whole number up to this one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.messages import require_choice, warn_caller
+from .._utils.state import are_indices, require_state
 from .._utils.types import (
     EstimatorLike,
     Index,
@@ -29,7 +31,7 @@ from ..base.estimator import BaseEstimator
 from ..base.mixins import RankerMixin
 from ..base.nested import fit_weighted, seed
 from ..base.pair_explanations import PairTerm
-from ..base.rounds import HeldOutPairs, RoundsMixin, hold_out_pairs
+from ..base.rounds import HeldOutPairs, RoundsMixin, check_weighted, hold_out_pairs
 from ..base.validation import RankingData, one_column, validate_inputs
 from ..metrics.ranking import pairwise_accuracy
 from ..metrics.scorers import as_ranking_scorer
@@ -260,10 +262,9 @@ class RankBoost(RoundsMixin, RankerMixin, BaseEstimator):
             as_ranking_scorer(self.scoring)
 
     def _store(self, rounds: list[Round], log_start: float) -> None:
-        for name in _SOMETIMES:
+        for name in (*_SOMETIMES, "_rankers", "_tables"):
             self.__dict__.pop(name, None)
-        self._rankers = [found.ranker for found in rounds]
-        self._tables = None
+        rankers = [found.ranker for found in rounds]
         self.n_estimators_ = len(rounds)
         self.estimator_weights_ = np.array([found.weight for found in rounds])
         self.edges_ = np.array([found.edge for found in rounds])
@@ -274,15 +275,38 @@ class RankBoost(RoundsMixin, RankerMixin, BaseEstimator):
             log_loss = log_start + np.cumsum(np.log(self.normalizers_))
             self.smooth_margins_ = -log_loss / np.cumsum(np.abs(self.estimator_weights_))
         if self.estimator is not None:
-            self.estimators_ = self._rankers
+            self.estimators_ = rankers
             return
-        self._tables = tabulate_rankers(self._rankers, self.estimator_weights_)
         columns = ("feature", "threshold", "direction", "missing")
-        found = [[getattr(stump, name) for stump in self._rankers] for name in columns]
+        found = [[getattr(stump, name) for stump in rankers] for name in columns]
         self.features_ = np.array(found[0], dtype=np.intp)
         self.thresholds_ = np.array(found[1], dtype=np.float64)
         self.directions_ = np.array(found[2], dtype=np.intp)
         self.missing_values_ = np.array(found[3], dtype=np.float64)
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        if not hasattr(self, "estimator_weights_"):
+            return
+        check_weighted(self._rankers, self.estimator_weights_)
+        if not hasattr(self, "estimators_"):
+            of_inputs = are_indices(self.features_, self.n_features_in_)
+            require_state(of_inputs, "one of its members looks at a feature that is none")
+
+    @cached_property
+    def _rankers(self) -> list[Any]:
+        """The base rankers: thresholds on inputs, or fitted copies of `estimator`."""
+        if hasattr(self, "estimators_"):
+            return self.estimators_
+        columns = (self.features_, self.thresholds_, self.directions_, self.missing_values_)
+        return [RankStump(*row) for row in zip(*(c.tolist() for c in columns), strict=True)]
+
+    @cached_property
+    def _tables(self) -> list[StepTable] | None:
+        """The score as a step function of each input; None with `estimator`."""
+        if hasattr(self, "estimators_"):
+            return None
+        return tabulate_rankers(self._rankers, self.estimator_weights_)
 
     def _scores(self, X: Any) -> Vector:
         if self._tables is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,21 +11,32 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit
 
+from .._utils.state import WithoutCaches, are_indices, is_ascending, require_state
 from .._utils.types import Codes, Matrix, Vector
 from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import monotone_exceedance
 from ..ordinal.thresholds import level_of_threshold, margins
-from ..solvers.rules.bodies import Body, RuleTable, covers, tabulate_rules
+from ..solvers.rules.bodies import (
+    Body,
+    Interval,
+    Membership,
+    RuleTable,
+    covers,
+    tabulate_rules,
+)
 from ..solvers.rules.losses import RuleLoss
 from ..solvers.rules.rank_rules import ClassWeights, RuleRound, replay
 from ..solvers.rules.sparse import sparse_refit
 from .columns import InputColumns
 
+# Conditions on an input times cuts of it: bytes of the table that scores rows, or half of them.
+_MOST_CELLS = 2**30
+
 Stage = Sequence[RuleRound | None]
 
 
 @dataclass(frozen=True)
-class RuleEnsemble:
+class RuleEnsemble(WithoutCaches):
     """Rules in the order in which they were found, and thresholds for the sum of their responses.
 
     ``class_shares`` (M, K) has the share of the weight of all training rows that each rule covers,
@@ -56,6 +68,34 @@ class RuleEnsemble:
             start,
         )
 
+    def check_state(self) -> None:
+        """Raise an error if the parts, as a file may hold them, make no rules."""
+        listed = isinstance(self.bodies, tuple) and isinstance(self.stages, tuple)
+        require_state(listed and all(map(_is_body, self.bodies)), "a rule has no conditions")
+        M = len(self.bodies)
+        for name in ("responses", "losses"):
+            values = getattr(self, name)
+            fits = isinstance(values, np.ndarray) and values.shape == (M,)
+            require_state(
+                fits and np.isfinite(values).all(), f"its {name} are not as many as rules"
+            )
+        shares = self.class_shares
+        require_state(
+            isinstance(shares, np.ndarray) and shares.ndim == 2 and len(shares) == M,
+            "its shares of classes are not as many as rules",
+        )
+        ascend = is_ascending(self.start) and len(self.stages) == M
+        same = ascend and all(is_ascending(stage, len(self.start)) for stage in self.stages)
+        require_state(same, "its thresholds do not ascend")
+        conditions = Counter(condition.feature for body in self.bodies for condition in body)
+        cells = sum(count**2 for count in conditions.values())
+        require_state(cells <= _MOST_CELLS, "its rules are too many for a table")
+
+    @property
+    def features(self) -> set[int]:
+        """Inputs that its rules ask about."""
+        return {condition.feature for body in self.bodies for condition in body}
+
     @property
     def thresholds(self) -> Vector:
         """Of the whole score."""
@@ -76,6 +116,12 @@ class RuleEnsemble:
         return map(RuleRound, self.bodies, *parts)
 
 
+def _is_body(value: object) -> bool:
+    if not isinstance(value, tuple) or not value:
+        return False
+    return all(isinstance(part, Interval | Membership) for part in value)
+
+
 @dataclass(frozen=True)
 class Levels:
     """The levels of a scale that occur in the training rows.
@@ -87,6 +133,14 @@ class Levels:
     observed: Codes
     n_classes: int
     joint: bool
+
+    def check_state(self) -> None:
+        """Raise an error if the parts, as a file may hold them, are no levels."""
+        K = self.n_classes
+        require_state(type(K) is int and K >= 2 and type(self.joint) is bool, "no scale")
+        places = isinstance(self.observed, np.ndarray) and self.observed.ndim == 1
+        ascend = places and are_indices(self.observed, K) and (np.diff(self.observed) > 0).all()
+        require_state(ascend and len(self.observed) >= 2, "its levels do not ascend")
 
     def margins(self, found: Matrix) -> Matrix:
         """Margins of the whole scale from those between levels that occur."""

@@ -349,10 +349,6 @@ class ReadableRulesMixin(ThresholdModelMixin, BaseEstimator):
         self._gaps = cut_gaps(data.X, bodies, self._columns.categories)
         self._class_mass = class_mass
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Rules are worded again when they are asked for.
-        return {name: value for name, value in super().__getstate__().items() if name != "rules_"}
-
     @property
     def naming_(self) -> Naming:
         """Names for inputs, categories, cuts and labels, as texts about the rules use them."""

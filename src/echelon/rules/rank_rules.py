@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.entries import require_moderate
 from .._utils.frames import one_row
 from .._utils.messages import require_choice, warn_caller
+from .._utils.state import are_indices, require_state
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -384,6 +385,29 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
                 scores, data.codes, data.n_classes, data.sample_weight
             )
         self._keep_for_names(data, mass)
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        super().check_state()
+        if not hasattr(self, "_ensembles"):
+            return
+        levels, parts, d = self._levels, self._ensembles, self.n_features_in_
+        require_state(levels.n_classes == len(self.classes_), "its levels are other ones")
+        wanted = 1 if levels.joint else len(levels.observed) - 1
+        require_state(len(parts) == wanted, "its rules are not as many as thresholds")
+        cuts = len(levels.observed) - 1 if levels.joint else 1
+        for part in parts:
+            require_state(isinstance(part, RuleEnsemble), "its rules are something else")
+            require_state(len(part.start) == cuts, "its rules have other thresholds")
+            require_state(
+                part.class_shares.shape[1] == levels.n_classes, "its rules have other labels"
+            )
+            require_state(
+                are_indices(sorted(part.features), d), "a rule asks about an input that is none"
+            )
+        columns = (self._columns.categories, self._columns.ordered)
+        listed = all(isinstance(c, tuple) and len(c) == d for c in columns)
+        require_state(listed, "its columns are not as many as its inputs")
 
     def prune(
         self, n: int, X: MatrixLike, y: LabelsLike, sample_weight: VectorLike | None = None

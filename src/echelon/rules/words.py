@@ -187,8 +187,7 @@ class ShownCut(NamedTuple):
     least: str
 
 
-#: The neighbouring training values of cuts, by feature and then by cut: mappings whose keys are
-#: plain numbers can be saved by skops.
+#: The neighbouring training values of cuts, by feature and then by cut.
 Gaps = Mapping[int, Mapping[float, tuple[float, float]]]
 
 

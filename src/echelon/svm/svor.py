@@ -382,6 +382,10 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, CalibratedScoreMixin, BaseEst
             )
         return dual, solution
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Where a warm start would begin is no part of the model.
+        return {name: value for name, value in super().__getstate__().items() if name != "_last"}
+
     def _store(self, problem: Problem, solved: Solved) -> None:
         # What an earlier fit left and this one may not set.
         for name in ("_calibration", "_last"):

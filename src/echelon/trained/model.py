@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from platform import python_version
@@ -13,12 +13,15 @@ import numpy as np
 
 from .._utils.messages import warn_caller
 from .._utils.packages import package_version
+from .._utils.state import StateError
 from .._utils.types import LabelArray, MatrixLike
 from ..ordinal.labels import read_scale
 from ..tables import Schema
 from .model_file import (
     ModelFileError,
+    dump_estimators,
     load_estimators,
+    one_line,
     read_model_file,
     write_model_file,
 )
@@ -210,28 +213,48 @@ class TrainedModel:
             "extra": self.extra,
         }
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, key: str | Path | None = None) -> None:
         """Write the model to a file, whole or not at all, without pickle.
 
         Parameters
         ----------
         path : str or Path
             Usually ending in ``.echelon``.
+        key : str or Path, optional
+            File of the private key to sign with, as `make_keys` or ``echelon keygen`` made it.
+
+        Raises
+        ------
+        ModelFileError
+            If the model holds types that would not be loaded again, or does not fit its own card.
         """
-        write_model_file(Path(path), self.card(), [self.estimator, self.intervals])
+        packed = dump_estimators([self.estimator, self.intervals])
+        # What is written is what would be read: nothing is saved that would be refused later.
+        model = _filled(replace(self), "The model cannot be saved", packed)
+        from .trial import takes_missing
+
+        card = {**self.card(), "takes_missing": takes_missing(model)}
+        write_model_file(Path(path), card, packed, key)
 
     @classmethod
-    def load(cls, path: str | Path) -> TrainedModel:
+    def load(
+        cls, path: str | Path, *, trusted_keys: Sequence[str | Path] | None = None
+    ) -> TrainedModel:
         """Read a model from a file; see `load_model`."""
-        return load_model(path)
+        return load_model(path, trusted_keys=trusted_keys)
 
 
-def load_model(path: str | Path) -> TrainedModel:
+def load_model(
+    path: str | Path, *, trusted_keys: Sequence[str | Path] | None = None
+) -> TrainedModel:
     """Read a model that `TrainedModel.save` or ``echelon fit`` wrote.
 
     Parameters
     ----------
     path : str or Path
+    trusted_keys : sequence of str or Path, optional
+        Files of public keys, of which one must have signed the file; by default a signature is not
+        looked at.
 
     Returns
     -------
@@ -240,24 +263,50 @@ def load_model(path: str | Path) -> TrainedModel:
     Raises
     ------
     ModelFileError
-        If the file is not a model file, was altered, holds types that models here are not made of,
-        or comes from a newer version of the format. Nothing of it has run then.
+        If the file is not a model file, was altered, is not signed by a trusted key where one is
+        asked for, holds types that models here are not made of or values that no model has, does
+        not fit its own card, or comes from another version of the format. Nothing of it has run
+        then.
     """
     path = Path(path)
-    card, estimators = read_model_file(path)
+    card, packed = read_model_file(path, _several(trusted_keys))
     model = _from_card(path, card)
     _warn_of_versions(path, model.versions)
-    found = load_estimators(path, estimators)
-    if not isinstance(found, list) or len(found) != 2 or not hasattr(found[0], "predict"):
-        raise ModelFileError(f"{path} is refused, because what it holds cannot predict.")
-    model.estimator, model.intervals = found
-    return model
+    return _filled(model, f"{path} is refused", packed, missing=card["takes_missing"])
 
 
-def read_card(path: str | Path) -> TrainedModel:
+def read_card(
+    path: str | Path, *, trusted_keys: Sequence[str | Path] | None = None
+) -> TrainedModel:
     """Read what a model file says of its model, and leave the estimator alone (None)."""
     path = Path(path)
-    return _from_card(path, read_model_file(path)[0])
+    return _from_card(path, read_model_file(path, _several(trusted_keys))[0])
+
+
+def _several(keys: Sequence[str | Path] | str | Path | None) -> Sequence[str | Path] | None:
+    return [keys] if isinstance(keys, str | Path) else keys
+
+
+def _filled(
+    model: TrainedModel, refusal: str, packed: tuple[bytes, bytes], missing: bool = False
+) -> TrainedModel:
+    """A model with the estimators of a file, if they are what its card says."""
+    # Not above: what a file says of its model is read without scikit-learn.
+    from .trial import check_model
+
+    found = load_estimators(refusal, *packed)
+    if not isinstance(found, list) or len(found) != 2:
+        raise ModelFileError(f"{refusal}, because what it holds cannot predict.")
+    model.estimator, model.intervals = found
+    try:
+        check_model(model, missing)
+    except StateError as error:
+        raise ModelFileError(f"{refusal}, because {one_line(error)}.") from None
+    except Exception as error:
+        raise ModelFileError(
+            f"{refusal}, because it cannot predict rows of its own columns: {one_line(error)}."
+        ) from error
+    return model
 
 
 def _from_card(path: Path, card: dict[str, Any]) -> TrainedModel:
@@ -288,6 +337,8 @@ def _check_card(card: dict[str, Any]) -> None:
     texts += [*_list(card, "notes"), *dict(card["versions"]).values()]
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("a text is something else")
+    if not isinstance(card["takes_missing"], bool):
+        raise TypeError("'takes_missing' is neither true nor false")
     if card["task"] not in (ORDINAL, RANKING):
         raise ValueError(f"its task is {card['task']!r}")
     classes = _list(card, "classes")

@@ -1,9 +1,11 @@
 """The file of a model: a zip archive with a card, estimators and their checksums.
 
-``card.json`` says what the model is, ``model.skops`` holds fitted estimators without pickle, and
-``checksums.json`` the SHA-256 of both. The checksums find damage and careless changes; they do not
-say who wrote the file. What keeps a file from running code of its own is that only listed types are
-built from it, by names that outlive the modules they are in, see `echelon.trained.trust`.
+``card.json`` says what the model is; ``estimators.json`` and ``numbers.bin`` hold fitted
+estimators as a tree of nodes and the numbers of its arrays, see `echelon.trained.nodes`;
+``checksums.json`` has the SHA-256 of these three, and ``signature.json``, if somebody signed the
+file, a signature of that. The checksums find damage and careless changes; they do not say who wrote
+the file, which a signature does. What keeps any file from running code of its own is that only
+listed types are built from it, from values that were checked: see `echelon.trained.trust`.
 """
 
 from __future__ import annotations
@@ -12,98 +14,105 @@ import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .._utils.files import write_whole
-from .._utils.packages import require_extra
-from .trust import UnknownTypeError, find_types, is_trusted, name_types
+from .._utils.state import StateError
+from .trust import UnknownTypeError
 
 KIND = "echelon model"
-VERSION = 2
-CARD, ESTIMATORS, CHECKSUMS = "card.json", "model.skops", "checksums.json"
-_SCHEMA = "schema.json"  # of skops, inside the estimators
-# A member of files of the first format, which are refused by their card.
-_FORMER = "arrays.npz"
+VERSION = 3
+CARD, TREE, NUMBERS, CHECKSUMS = "card.json", "estimators.json", "numbers.bin", "checksums.json"
+SIGNATURE = "signature.json"
+_CONTENT = (CARD, TREE, NUMBERS)
+# Members of the two formats before this one.
+_FORMER = {"model.skops", "arrays.npz"}
 
-# What an archive may grow to while it is read: a file that claims more is a trap.
-_MOST_GROWTH = 100
-_ALWAYS_ALLOWED = 2**26
-_LARGEST_CARD = 2**26
+# What a member may grow to while it is read: a file that claims more is a trap.
+_MOST_GROWTH = 50
+_ALWAYS_ALLOWED = 2**24
+# The same model is the same bytes whenever it is saved.
+_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 class ModelFileError(ValueError):
     """A file that is refused as a model; its text is one whole sentence for the user."""
 
 
-def write_model_file(path: Path, card: dict[str, Any], estimators: Any) -> None:
-    """Write a model file by replacing it in one step."""
+def write_model_file(
+    path: Path,
+    card: dict[str, Any],
+    estimators: tuple[bytes, bytes],
+    key: str | Path | None = None,
+) -> None:
+    """Write a model file by replacing it in one step, signed if there is a key."""
+    tree, numbers = estimators
+    whole_card = {"kind": KIND, "format": VERSION, **card}
     members = {
-        CARD: json.dumps(
-            {"kind": KIND, "format": VERSION, **card}, indent=2, ensure_ascii=False, allow_nan=False
-        ).encode("utf-8"),
-        ESTIMATORS: dump_estimators(estimators),
+        CARD: json.dumps(whole_card, indent=2, ensure_ascii=False, allow_nan=False).encode("utf-8"),
+        TREE: tree,
+        NUMBERS: numbers,
     }
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in members.items()}
     members[CHECKSUMS] = json.dumps(sums, indent=2).encode("utf-8")
+    if key is not None:
+        from .signing import sign
+
+        members[SIGNATURE] = json.dumps(sign(members[CHECKSUMS], key), indent=2).encode("utf-8")
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in members.items():
-            archive.writestr(name, content)
+            _add(archive, name, content)
     write_whole(path, buffer.getvalue())
 
 
-def dump_estimators(estimators: Any) -> bytes:
-    """Estimators as bytes, with the types of this package by their stable names."""
-    require_extra("Model files need", "cli", "skops")
-    import skops.io
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    entry = zipfile.ZipInfo(name, _TIME)
+    entry.external_attr = 0o644 << 16
+    entry.compress_type = zipfile.ZIP_STORED
+    if name in (TREE, NUMBERS):
+        trial = io.BytesIO()
+        with zipfile.ZipFile(trial, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as other:
+            other.writestr(name, content)
+            packed = other.infolist()[0].compress_size
+        # So many equal numbers that the member would look like a trap are left as they are.
+        if not _too_large(len(content), packed):
+            entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, content, compresslevel=6)
 
-    packed = skops.io.dumps(estimators)
+
+def _too_large(size: int, packed: int) -> bool:
+    return size > max(_ALWAYS_ALLOWED, _MOST_GROWTH * packed)
+
+
+def dump_estimators(estimators: Any) -> tuple[bytes, bytes]:
+    """Estimators as a tree of nodes and the numbers of its arrays."""
+    from .nodes import NotSaveableError, Packer
+
+    packer = Packer()
     try:
-        _checked_types(packed)
-    except UnknownTypeError as unknown:
+        tree = packer.node(estimators)
+    except (UnknownTypeError, NotSaveableError) as unknown:
         raise ModelFileError(
             f"The model cannot be saved, because it holds {unknown}, a type that would not be "
             "loaded again."
         ) from None
-    compressed = _with_schema(packed, name_types, zipfile.ZIP_DEFLATED)
-    # So many equal numbers that the archive would look like a trap are left as they are.
-    return _with_schema(packed, name_types) if _too_large(compressed) else compressed
+    except StateError as error:
+        raise ModelFileError(f"The model cannot be saved, because {error}.") from None
+    text = json.dumps(tree, separators=(",", ":"), allow_nan=False)
+    return text.encode("ascii"), packer.numbers
 
 
-def _checked_types(packed: bytes) -> list[str]:
-    """The types in a dump that skops does not know, if all are what models here are made of."""
-    import skops.io
+def read_model_file(
+    path: Path, trusted_keys: Sequence[str | Path] | None = None
+) -> tuple[dict[str, Any], tuple[bytes, bytes]]:
+    """The card of a model file, checked, and its estimators, which are still bytes.
 
-    types: list[str] = skops.io.get_untrusted_types(data=packed)
-    for name in types:
-        if not is_trusted(name):
-            raise UnknownTypeError(name)
-    return types
-
-
-def _with_schema(
-    packed: bytes, change: Callable[[Any], None], compression: int = zipfile.ZIP_STORED
-) -> bytes:
-    """A dump of skops whose schema, which names the types, was changed in place."""
-    buffer = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(packed)) as old,
-        zipfile.ZipFile(buffer, "w", compression, compresslevel=6) as new,
-    ):
-        for entry in old.infolist():
-            content = old.read(entry)
-            if entry.filename == _SCHEMA:
-                schema = json.loads(content)
-                change(schema)
-                content = json.dumps(schema).encode("utf-8")
-            new.writestr(entry.filename, content)
-    return buffer.getvalue()
-
-
-def read_model_file(path: Path) -> tuple[dict[str, Any], bytes]:
-    """The card of a model file, checked, and its estimators, which are still bytes."""
+    With `trusted_keys`, the file must be signed by one of them.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(path, archive)
@@ -111,40 +120,51 @@ def read_model_file(path: Path) -> tuple[dict[str, Any], bytes]:
         raise ModelFileError(f"There is no model file {path}.") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path} is a folder, not a model file.") from None
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, zlib.error):
         raise ModelFileError(_not_an_archive(path)) from None
-    except (OSError, EOFError, NotImplementedError, RuntimeError) as error:
+    except (OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        if isinstance(error, ModelFileError):
+            raise
         reason = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise ModelFileError(f"{path} cannot be read as a model file: {reason}.") from None
+    if trusted_keys is not None:
+        _require_signature(path, members, trusted_keys)
     _check_sums(path, members)
-    card = _read_json(path, CARD, members[CARD])
+    card = _read_object(path, CARD, members[CARD])
     _check_kind(path, card)
-    return card, members[ESTIMATORS]
+    return card, (members[TREE], members[NUMBERS])
 
 
 def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, bytes]:
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
-    lacking = [name for name in (CARD, ESTIMATORS, CHECKSUMS) if name not in names]
+    if _FORMER & set(names):
+        raise ModelFileError(
+            f"{path} was written by an earlier echelon, in a format that this one cannot check and "
+            "does not read; train the model again and save it."
+        )
+    lacking = [name for name in (*_CONTENT, CHECKSUMS) if name not in names]
     if lacking:
         raise ModelFileError(
             f"{path} is not a model file of echelon: it is an archive without {lacking[0]}."
         )
-    extra = sorted(set(names) - {CARD, ESTIMATORS, CHECKSUMS, _FORMER})
+    extra = sorted(set(names) - {*_CONTENT, CHECKSUMS, SIGNATURE})
     if extra or len(names) > len(set(names)):
         found = repr(extra[0]) if extra else "one of its members twice"
         raise ModelFileError(
             f"{path} is refused, because it holds {found} besides what belongs in a model file."
         )
     for entry in entries:
-        # Members are stored as they are, so that none can grow while it is read.
-        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ModelFileError(
-                f"{path} is refused, because its member {entry.filename} is compressed, which "
+                f"{path} is refused, because its {entry.filename} is compressed in a way that "
                 "echelon never does."
             )
-        if entry.filename in (CARD, CHECKSUMS) and entry.file_size > _LARGEST_CARD:
-            raise ModelFileError(f"{path} is refused, because its {entry.filename} is too large.")
+        if _too_large(entry.file_size, entry.compress_size):
+            raise ModelFileError(
+                f"{path} is refused, because its {entry.filename} would grow to more than "
+                f"{_MOST_GROWTH} times its size when read."
+            )
     return {name: archive.read(name) for name in names}
 
 
@@ -164,23 +184,53 @@ def _not_an_archive(path: Path) -> str:
     return f"{path} is not a model file of echelon."
 
 
+def _require_signature(
+    path: Path, members: dict[str, bytes], trusted_keys: Sequence[str | Path]
+) -> None:
+    from .signing import is_signed
+
+    if SIGNATURE not in members:
+        raise ModelFileError(f"{path} is refused, because it is not signed.")
+    stored = _read_object(path, SIGNATURE, members[SIGNATURE])
+    if not is_signed(members[CHECKSUMS], stored, trusted_keys):
+        raise ModelFileError(
+            f"{path} is refused, because none of the trusted keys has signed it as it is."
+        )
+
+
 def _check_sums(path: Path, members: dict[str, bytes]) -> None:
-    sums = _read_json(path, CHECKSUMS, members[CHECKSUMS])
-    for name in members.keys() - {CHECKSUMS}:
+    sums = _read_object(path, CHECKSUMS, members[CHECKSUMS])
+    for name in _CONTENT:
         if sums.get(name) != hashlib.sha256(members[name]).hexdigest():
             raise ModelFileError(
                 f"{path} is refused, because its {name} was altered after the file was written."
             )
 
 
-def _read_json(path: Path, name: str, content: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        found = None
+def _read_object(path: Path, name: str, content: bytes) -> dict[str, Any]:
+    found = _read_json(content)
     if not isinstance(found, dict):
         raise ModelFileError(f"{path} is refused, because its {name} cannot be read.")
     return found
+
+
+def _read_json(content: bytes) -> Any:
+    """What a member says; None where it cannot be read."""
+    try:
+        return json.loads(content, object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an entry stands there twice")
+    return found
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number of JSON")
 
 
 def _check_kind(path: Path, card: dict[str, Any]) -> None:
@@ -199,36 +249,42 @@ def _check_kind(path: Path, card: dict[str, Any]) -> None:
         )
 
 
-def load_estimators(path: Path, packed: bytes) -> Any:
-    """The estimators of a model file, if they are made of trusted types alone."""
-    require_extra("Model files need", "cli", "skops")
-    import skops.io
+def load_estimators(refusal: str, tree: bytes, numbers: bytes) -> Any:
+    """The estimators of a model file, if they are made of trusted types alone and are whole.
 
+    `refusal` begins the sentence of an error: "model.echelon is refused".
+    """
+    from .grammar import check_tree
+    from .nodes import Unpacker
+
+    found = _read_json(tree)
+    if found is None:
+        raise ModelFileError(f"{refusal}, because its {TREE} cannot be read.")
     try:
-        if _too_large(packed):
-            raise ModelFileError(
-                f"{path} is refused, because its estimators would grow to more than "
-                f"{_MOST_GROWTH} times its size when read."
-            )
-        packed = _with_schema(packed, find_types)
-        return skops.io.loads(packed, trusted=_checked_types(packed))
-    except ModelFileError:
-        raise
+        check_tree(found)
+        unpacker = Unpacker(numbers)
+        estimators = unpacker.value(found)
+        unpacker.finish()
+        return estimators
     except UnknownTypeError as unknown:
         raise ModelFileError(
-            f"{path} is refused, because it holds {unknown}, a type that no model of echelon is "
-            "made of."
+            f"{refusal}, because it holds {unknown}, a type that no model of echelon is made of."
         ) from None
-    except Exception as error:
-        # The bytes are whatever a stranger wrote, and skops says in many ways that they are wrong.
-        reason = " ".join(str(error).split()) or type(error).__name__
+    except StateError as error:
+        raise ModelFileError(f"{refusal}, because {one_line(error)}.") from None
+    except ModuleNotFoundError as error:
         raise ModelFileError(
-            f"The model in {path} cannot be built with the packages installed here: "
-            f"{reason.rstrip('.')}."
+            f"{refusal}, because it needs {error.name}, which is not installed here."
+        ) from error
+    except Exception as error:
+        # The values are whatever a stranger wrote, and other packages say in many ways that they
+        # are wrong.
+        raise ModelFileError(
+            f"{refusal}, because no model can be built from it: {one_line(error)}."
         ) from error
 
 
-def _too_large(packed: bytes) -> bool:
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        grown = sum(entry.file_size for entry in archive.infolist())
-    return grown > max(_ALWAYS_ALLOWED, _MOST_GROWTH * len(packed))
+def one_line(error: Exception) -> str:
+    """What an error of another package says, for a place inside a sentence."""
+    reason = " ".join(str(error).split()).rstrip(".")
+    return (reason if len(reason) <= 300 else f"{reason[:300]}…") or type(error).__name__

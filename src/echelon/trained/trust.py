@@ -1,19 +1,18 @@
-"""The types that a model file may hold, and the names that it gives to those of this package.
+"""The types that a model file may hold, and the names that it gives them.
 
 A file names a type of this package by a stable name, such as "echelon.rules.RuleEnsemble", which
 stays when the class moves to another module: then its line in `OWN_TYPES` changes and every file is
-still read. Types of other packages are named by their modules, as skops does.
+still read. Types of scikit-learn have their public names there.
 
-Only listed types are ever built from a file. Loading makes an object of such a type and sets its
-attributes; none of these runs what it is given. Functions are not listed, so no file can name one
-to be called. The numbers inside are not checked: a file that someone made up can give wrong
-predictions or crash a native loop, as can any model file, but it cannot run code.
+Only listed types are ever built from a file, each from its attributes. None of them opens a file,
+imports or runs what an attribute names; those whose prediction is native code that follows indices
+are checked in `echelon.trained.forms` or by their own ``check_state``. Functions are not listed, so
+no file can name one to be called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from importlib import import_module
 
 #: where the class of each stable name is now; a name in use is never given to another class
 OWN_TYPES: dict[str, str] = {
@@ -43,8 +42,8 @@ OWN_TYPES: dict[str, str] = {
     "echelon.RoundedRegressor": "echelon.meta.rounded.RoundedRegressor",
     "echelon.SVOR": "echelon.svm.svor.SVOR",
     "echelon.ThresholdedRanker": "echelon.meta.thresholded.ThresholdedRanker",
+    "echelon.ensemble.ConstantRanker": "echelon.ensemble.cost_learner.ConstantRanker",
     "echelon.ensemble.LinearMember": "echelon.solvers.boosting.weak_learners.LinearMember",
-    "echelon.ensemble.StepTable": "echelon.solvers.boosting.stumps.StepTable",
     "echelon.ensemble.StumpMember": "echelon.solvers.boosting.weak_learners.StumpMember",
     "echelon.gp.DensePredictor": "echelon.solvers.gp.evidence.DensePredictor",
     "echelon.gp.Hyperparameters": "echelon.gaussian_process.objective.Hyperparameters",
@@ -64,27 +63,35 @@ OWN_TYPES: dict[str, str] = {
     "echelon.ordinal.Probit": "echelon.ordinal.likelihoods.Probit",
     "echelon.ranking.DescentState": "echelon.solvers.ranking.online.DescentState",
     "echelon.ranking.PairPerceptron": "echelon.solvers.ranking.online.PairPerceptron",
-    "echelon.ranking.RankStump": "echelon.solvers.ranking.rank_boost_stumps.RankStump",
     "echelon.rules.InputColumns": "echelon.rules.columns.InputColumns",
     "echelon.rules.Interval": "echelon.solvers.rules.bodies.Interval",
     "echelon.rules.Levels": "echelon.rules.ensemble.Levels",
     "echelon.rules.Membership": "echelon.solvers.rules.bodies.Membership",
+    "echelon.rules.Pruning": "echelon.rules.ensemble.Pruning",
     "echelon.rules.RuleEnsemble": "echelon.rules.ensemble.RuleEnsemble",
-    "echelon.rules.RuleTable": "echelon.solvers.rules.bodies.RuleTable",
     "echelon.tree.OrdinalTree": "echelon.solvers.boosting.ordinal_tree.OrdinalTree",
     "echelon.tree.Stump": "echelon.solvers.boosting.stumps.Stump",
 }
 
-_FOREIGN = {
-    "collections": ["OrderedDict"],
-    "lightgbm.basic": ["Booster"],
-    "lightgbm.sklearn": ["LGBMRegressor"],
-    "numpy": ["dtype"],
-    "sklearn._loss.link": ["IdentityLink", "Interval"],
-    "sklearn._loss.loss": ["HalfSquaredError"],
-    "sklearn.ensemble._hist_gradient_boosting.binning": ["_BinMapper"],
-    "sklearn.ensemble._hist_gradient_boosting.predictor": ["TreePredictor"],
-    "sklearn.gaussian_process.kernels": [
+_SCIKIT_LEARN = {
+    "compose": ["ColumnTransformer"],
+    "decomposition": ["PCA", "TruncatedSVD"],
+    "discriminant_analysis": ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"],
+    "dummy": ["DummyClassifier", "DummyRegressor"],
+    "ensemble": [
+        "BaggingClassifier",
+        "BaggingRegressor",
+        "ExtraTreesClassifier",
+        "ExtraTreesRegressor",
+        "HistGradientBoostingClassifier",
+        "HistGradientBoostingRegressor",
+        "RandomForestClassifier",
+        "RandomForestRegressor",
+    ],
+    "feature_selection": ["VarianceThreshold"],
+    "frozen": ["FrozenEstimator"],
+    "gaussian_process": ["GaussianProcessRegressor"],
+    "gaussian_process.kernels": [
         "ConstantKernel",
         "DotProduct",
         "Matern",
@@ -94,11 +101,60 @@ _FOREIGN = {
         "Sum",
         "WhiteKernel",
     ],
-    "sklearn.tree._tree": ["Tree"],
+    "impute": ["MissingIndicator", "SimpleImputer"],
+    "kernel_ridge": ["KernelRidge"],
+    "linear_model": [
+        "ARDRegression",
+        "BayesianRidge",
+        "ElasticNet",
+        "ElasticNetCV",
+        "HuberRegressor",
+        "Lasso",
+        "LassoCV",
+        "LinearRegression",
+        "LogisticRegression",
+        "LogisticRegressionCV",
+        "Ridge",
+        "RidgeCV",
+        "RidgeClassifier",
+    ],
+    "naive_bayes": ["GaussianNB"],
+    "pipeline": ["FeatureUnion", "Pipeline"],
+    "preprocessing": [
+        "LabelBinarizer",
+        "LabelEncoder",
+        "MaxAbsScaler",
+        "MinMaxScaler",
+        "Normalizer",
+        "OneHotEncoder",
+        "OrdinalEncoder",
+        "PowerTransformer",
+        "QuantileTransformer",
+        "RobustScaler",
+        "StandardScaler",
+    ],
+    "svm": ["LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "SVC", "SVR"],
+    "tree": [
+        "DecisionTreeClassifier",
+        "DecisionTreeRegressor",
+        "ExtraTreeClassifier",
+        "ExtraTreeRegressor",
+    ],
 }
 
-_FOREIGN_NAMES = frozenset(
-    f"{module}.{kind}" for module, kinds in _FOREIGN.items() for kind in kinds
+#: types whose native code follows what they hold; `echelon.trained.forms` takes them apart
+TAKEN_APART = {
+    "lightgbm.LGBMRegressor": "lightgbm.sklearn.LGBMRegressor",
+    "sklearn.ensemble.BinMapper": "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+    "sklearn.ensemble.TreePredictor": (
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
+    ),
+    "sklearn.tree.Tree": "sklearn.tree._tree.Tree",
+}
+
+FOREIGN_NAMES = frozenset(
+    {f"sklearn.{module}.{kind}" for module, kinds in _SCIKIT_LEARN.items() for kind in kinds}
+    | set(TAKEN_APART)
 )
 
 
@@ -106,41 +162,33 @@ class UnknownTypeError(LookupError):
     """A type that no model here is made of; the text is its name."""
 
 
-def is_trusted(path: str) -> bool:
-    """Whether a type, by its module and name, is one that models here are made of."""
-    return path in _FOREIGN_NAMES or path in OWN_TYPES.values()
+def name_of(kind: type) -> str:
+    """The name that files give to a type."""
+    path = f"{kind.__module__}.{kind.__qualname__}"
+    for names in (OWN_TYPES, TAKEN_APART):
+        for name, home in names.items():
+            if home == path:
+                return name
+    parts = kind.__module__.split(".")
+    name = ".".join([*parts[: _first_private(parts)], kind.__qualname__])
+    if name not in FOREIGN_NAMES:
+        raise UnknownTypeError(path)
+    return name
 
 
-def name_types(schema: Any) -> None:
-    """Give the types of this package their stable names, throughout a schema of skops."""
-    stable = {path: name for name, path in OWN_TYPES.items()}
-    for node, path in _typed_nodes(schema):
-        _set_type(node, stable.get(path, path))
+def _first_private(parts: list[str]) -> int:
+    return next((i for i, part in enumerate(parts) if part.startswith("_")), len(parts))
 
 
-def find_types(schema: Any) -> None:
-    """Put the present modules in place of stable names, throughout a schema of skops."""
-    for node, name in _typed_nodes(schema):
-        if not name.startswith("echelon."):
-            continue
-        if name not in OWN_TYPES:
-            raise UnknownTypeError(name)
-        _set_type(node, OWN_TYPES[name])
+def require_known(name: str) -> None:
+    """Raise `UnknownTypeError` for a name that is not listed; nothing is imported for this."""
+    if name not in OWN_TYPES and name not in FOREIGN_NAMES:
+        raise UnknownTypeError(name)
 
 
-def _typed_nodes(schema: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Every part of a schema that names a type, and that name."""
-    waiting = [schema]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, dict):
-            waiting += part.values()
-            module, kind = part.get("__module__"), part.get("__class__")
-            if isinstance(module, str) and isinstance(kind, str):
-                yield part, f"{module}.{kind}"
-        elif isinstance(part, list):
-            waiting += part
-
-
-def _set_type(node: dict[str, Any], name: str) -> None:
-    node["__module__"], _, node["__class__"] = name.rpartition(".")
+def find_type(name: str) -> type:
+    """The type of a listed name."""
+    require_known(name)
+    module, _, kind = OWN_TYPES.get(name, TAKEN_APART.get(name, name)).rpartition(".")
+    found: type = getattr(import_module(module), kind)
+    return found

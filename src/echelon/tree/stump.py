@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._utils.state import are_indices, require_state
 from .._utils.types import ClassWeightLike, Codes, CostLike, LabelsLike, Matrix, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import SignedLearnerMixin, ThresholdModelMixin
@@ -101,8 +102,23 @@ class ORStump(SignedLearnerMixin, ThresholdModelMixin, BaseEstimator):
         self.direction_ = stump.direction
         self.thresholds_ = stump.thresholds
         self.missing_rank_ = stump.missing_rank
-        self.missing_score_ = _score_of_rank(stump.missing_rank, stump.thresholds)
-        self._stump = stump
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        super().check_state()
+        if hasattr(self, "classes_"):
+            self._stump.check_state()
+            of_inputs = are_indices([self.feature_], self.n_features_in_)
+            require_state(of_inputs, "its feature is none of its inputs")
+
+    @property
+    def _stump(self) -> Stump:
+        return Stump(self.feature_, self.direction_, self.thresholds_, self.missing_rank_)
+
+    @property
+    def missing_score_(self) -> float:
+        """Latent score of rows whose feature is missing, which the thresholds give their rank."""
+        return _score_of_rank(self.missing_rank_, self.thresholds_)
 
     def _ranks(self, X: Matrix) -> Codes:
         return self._stump.ranks(X)

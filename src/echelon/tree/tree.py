@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils.frames import input_names
 from .._utils.messages import require_choice
+from .._utils.state import are_indices, require_state
 from .._utils.types import (
     ClassWeightLike,
     Codes,
@@ -181,6 +182,18 @@ class ORTree(SignedLearnerMixin, ProbabilityMixin, BaseEstimator):
     def _adopt(self, tree: OrdinalTree) -> None:
         self.tree_ = tree
         self.n_leaves_ = tree.n_leaves
+
+    def check_state(self) -> None:
+        """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
+        super().check_state()
+        if not hasattr(self, "tree_"):
+            return
+        require_state(isinstance(self.tree_, OrdinalTree), "its tree is something else")
+        require_state(hasattr(self, "classes_"), "its tree has no labels")
+        of_inputs = are_indices(self.tree_.feature, self.n_features_in_)
+        require_state(of_inputs, "its tree looks at a feature that is none")
+        K = len(self.classes_)
+        require_state(self.tree_.margins.shape[1] == K - 1, "its tree has other labels")
 
     def _ranks(self, X: Matrix) -> Codes:
         return self.tree_.ranks(X)

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._trees import Grower, find_leaves, find_leaves_by_code
+from ..._utils.state import are_indices, require_state
 from ..._utils.types import Codes, Matrix, Vector
 from ...ordinal.reduction import decode
 from .bins import BinnedInputs
@@ -119,6 +120,40 @@ class OrdinalTree:
         """Number of leaves."""
         return len(self.leaf_ranks)
 
+    def check_state(self) -> None:
+        """Raise an error unless every row of any inputs comes to a leaf."""
+        P = len(self.feature)
+        columns = {
+            "feature": np.int32,
+            "edge": np.float64,
+            "cut": np.int32,
+            "missing_low": np.uint8,
+            "gain": np.float64,
+        }
+        for name, dtype in columns.items():
+            require_state(_is_array(getattr(self, name), dtype, (P,)), f"{name} is no column")
+        children, place = self.children, np.arange(P)[:, None]
+        require_state(_is_array(children, np.int32, (P, 2)), "the children of a node are not two")
+        inner = children >= 0
+        require_state((children > place)[inner], "the children of a node do not come after it")
+        require_state(are_indices(children[inner], P), "a child is no node")
+        require_state(are_indices(~children[~inner], P + 1), "a child is no leaf")
+        require_state(~np.isnan(self.edge), "a node parts at no number")
+        K = self.margins.shape[1] + 1 if self.margins.ndim == 2 else 0
+        require_state(
+            _is_array(self.margins, np.float64, (P + 1, K - 1)) and np.isfinite(self.margins).all(),
+            "the leaves have no margins",
+        )
+        ranks = self.leaf_ranks
+        require_state(_is_array(ranks, np.intp, (P + 1,)), "the leaves have no ranks")
+        require_state(are_indices(ranks, K), "the rank of a leaf is none")
+        mass = self.class_mass
+        require_state(
+            mass is None
+            or (_is_array(mass, np.float64, (P + 1, K)) and bool((mass.sum(axis=1) > 0.0).all())),
+            "the leaves have no weights of classes",
+        )
+
     def ranks(self, X: npt.NDArray[np.float64]) -> Codes:
         """Rank of every row of X."""
         return self.leaf_ranks[self.apply(X)]
@@ -159,6 +194,10 @@ class OrdinalTree:
         total = np.bincount(self.feature, self.gain, minlength=n_features).astype(np.float64)
         whole = total.sum()
         return total / whole if whole > 0.0 else total
+
+
+def _is_array(value: object, dtype: type, shape: tuple[int, ...]) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == dtype and value.shape == shape
 
 
 class TreeLearner:

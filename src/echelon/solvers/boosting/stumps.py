@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._stumps import least_costs, sum_sides, trace_cuts
+from ..._utils.state import are_indices, is_ascending, require_state
 from ..._utils.types import Codes, Matrix, Vector
 from .bins import BinnedInputs, BinSums, share_features
 
@@ -50,7 +51,7 @@ class Stump:
         θ, ascending, on the scale of q·x.
     missing_rank : int
         Rank of rows whose feature is missing.
-    cost : float
+    cost : float, optional
         Weight of the sides that the stump gets wrong.
     """
 
@@ -58,7 +59,15 @@ class Stump:
     direction: int
     thresholds: Vector
     missing_rank: int
-    cost: float
+    cost: float = np.nan
+
+    def check_state(self) -> None:
+        """Raise an error if the parts, as a file may hold them, make no stump."""
+        require_state(is_ascending(self.thresholds), "the thresholds of a stump do not ascend")
+        require_state(type(self.direction) is int and abs(self.direction) == 1, "no direction")
+        K = len(self.thresholds) + 1
+        rank = are_indices([self.missing_rank], K)
+        require_state(rank, "the rank of missing values is none")
 
     def ranks(self, X: npt.NDArray[np.float64]) -> Codes:
         """Ranks of rows of inputs."""

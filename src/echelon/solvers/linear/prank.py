@@ -26,6 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._native._prank import Perceptron, draw_rows, row_scores
+from ..._utils.state import require_state
 from ..._utils.types import Codes, Index, Mask, Matrix, Vector
 
 Progress = Callable[[int, float], None]
@@ -96,6 +97,15 @@ class PerceptronState:
     moment_coef: Vector
     moment_thresholds: Vector
     n_presented: int
+
+    def check_state(self) -> None:
+        """Raise an error if the parts, as a file may hold them, do not fit together."""
+        pairs = ((self.coef, self.moment_coef), (self.thresholds, self.moment_thresholds))
+        for pair in pairs:
+            alike = all(isinstance(v, np.ndarray) and v.shape == pair[0].shape for v in pair)
+            vectors = alike and pair[0].ndim == 1 and all(v.dtype == np.float64 for v in pair)
+            require_state(vectors and np.isfinite(pair).all(), "its moments are of other sizes")
+        require_state(type(self.n_presented) is int and self.n_presented >= 0, "no examples")
 
     @classmethod
     def fresh(cls, coef: Vector, thresholds: Vector) -> PerceptronState:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._native._rule_rows import add_responses
+from ..._utils.state import require_state
 from ..._utils.types import Index, Mask, Matrix, Vector
 from ..boosting.bins import code_inputs
 
@@ -31,6 +32,11 @@ class Interval:
     feature: int
     lower: float = -np.inf
     upper: float = np.inf
+
+    def check_state(self) -> None:
+        """Raise an error if the parts, as a file may hold them, make no condition."""
+        numbers = all(type(end) in (int, float) and end == end for end in (self.lower, self.upper))
+        require_state(numbers and _is_feature(self.feature), "its ends are no numbers")
 
     def covers(self, X: Matrix) -> Mask:
         """Rows that satisfy the condition."""
@@ -50,11 +56,22 @@ class Membership:
     members: tuple[int, ...]
     negated: bool = False
 
+    def check_state(self) -> None:
+        """Raise an error if the parts, as a file may hold them, make no condition."""
+        listed = isinstance(self.members, tuple) and len(self.members) > 0
+        places = listed and all(type(m) is int and 0 <= m < 2**31 for m in self.members)
+        kinds = type(self.negated) is bool and _is_feature(self.feature)
+        require_state(places and kinds, "its categories are none")
+
     def covers(self, X: Matrix) -> Mask:
         """Rows that satisfy the condition."""
         column = X[:, self.feature]
         inside = np.isin(column, self.members)
         return np.asarray(~inside & ~np.isnan(column)) if self.negated else inside
+
+
+def _is_feature(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 Condition = Interval | Membership
