@@ -7,9 +7,7 @@ from echelon._utils.frames import aligned
 from echelon._utils.messages import printable
 
 
-@pytest.mark.parametrize(
-    "text", ["\x1b[2J", "\u202ename", "a\nb", "\x85", "\U000e0041", "\r\x7f"]
-)
+@pytest.mark.parametrize("text", ["\x1b[2J", "\u202ename", "a\nb", "\x85", "\U000e0041", "\r\x7f"])
 def test_what_acts_on_a_terminal_is_written_out_as_in_json(text):
     shown = printable(text)
     assert shown.isprintable()

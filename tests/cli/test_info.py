@@ -1,7 +1,8 @@
 import json
 
-from support.mixed_tables import WORDS
+from support.mixed_tables import WORDS, mixed_frame
 
+from echelon.trained import load_model
 from echelon.trained.model import read_card
 
 
@@ -31,8 +32,24 @@ def test_as_json(run, model_file, capsys):
 
 
 def test_the_estimators_are_not_loaded(run, model_file, monkeypatch, capsys):
-    import skops.io
-
-    monkeypatch.setattr(skops.io, "loads", None)
-    monkeypatch.setattr(skops.io, "get_untrusted_types", None)
+    monkeypatch.setattr("echelon.trained.model.load_estimators", None)
     assert run("info", model_file) == 0
+
+
+def test_signed_and_trusted(run, model_file, tmp_path, capsys):
+    key, signed, table = tmp_path / "key", tmp_path / "signed.echelon", tmp_path / "t.csv"
+    mixed_frame(20, seed=4).to_csv(table, index=False)
+    assert run("keygen", key) == 0
+    assert run("keygen", key) == 4
+    load_model(model_file).save(signed, key=key)
+    public = f"{key}.pub"
+    commands = (["info", signed], ["predict", signed, table], ["evaluate", signed, table])
+    for command in commands:
+        assert run(*command, "--trusted-key", public) == 0
+    capsys.readouterr()
+    assert run("info", model_file, "--trusted-key", public) == 3
+    assert "not signed" in capsys.readouterr().err
+    assert run("predict", signed, table, "--trusted-key", table) == 2
+    assert capsys.readouterr().err.startswith("Error: --trusted-key must name a file")
+    assert run("fit", table, "--sign", public) == 2
+    assert capsys.readouterr().err.startswith("Error: --sign must name a file")

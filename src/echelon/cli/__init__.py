@@ -13,6 +13,7 @@ COMMANDS = {
     "explain": "Explain a saved model and its predictions.",
     "rank": "Learn to rank rows, or rank them with a saved model.",
     "info": "Show what a model file holds.",
+    "keygen": "Make a pair of keys to sign model files with.",
 }
 
 

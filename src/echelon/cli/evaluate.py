@@ -10,7 +10,7 @@ import typer
 from .failures import UsageError, guarded
 from .info import cost_words
 from .oddities import Oddities
-from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed
+from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed, TrustedKey
 from .output import say
 from .values import read_cost, refuse_model_as_table, require_confidence, require_places
 from .views import json_text, show_notes, write_file, write_report
@@ -40,6 +40,7 @@ def evaluate(
     confidence: Annotated[
         float, typer.Option(help="Confidence of the intervals of the figures.")
     ] = 0.95,
+    trusted_key: TrustedKey = None,
     format: Format = None,
     delimiter: Delimiter = None,
     drop_unlabelled: DropUnlabelled = False,
@@ -57,7 +58,7 @@ def evaluate(
         from echelon.tables import read_table
         from echelon.trained import load_model
 
-        trained = load_model(model)
+        trained = load_model(model, trusted_keys=trusted_key)
         if trained.task == "ranking":
             for option, value in (("report", report), ("cost", cost)):
                 if value is not None:

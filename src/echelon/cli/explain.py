@@ -9,7 +9,7 @@ import typer
 
 from .evaluate import require_ordinal, split_labels
 from .failures import UsageError, guarded
-from .options import Cost, Delimiter, Format, Model, Seed
+from .options import Cost, Delimiter, Format, Model, Seed, TrustedKey
 from .output import say
 from .values import read_cost, refuse_model_as_table
 from .views import json_text
@@ -51,6 +51,7 @@ def explain(
     ] = None,
     cost: Cost = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
+    trusted_key: TrustedKey = None,
     format: Format = None,
     delimiter: Delimiter = None,
     seed: Seed = 0,
@@ -65,7 +66,7 @@ def explain(
         from echelon.tables import read_table
         from echelon.trained import load_model
 
-        trained = require_ordinal(load_model(model), "explain")
+        trained = require_ordinal(load_model(model, trusted_keys=trusted_key), "explain")
         numbers = _row_numbers(row, rows)
         if data is None and (numbers or show_global):
             raise UsageError(

@@ -29,7 +29,12 @@ from .output import say
 DEBUG = "--debug"
 # Sentences of the library on an argument begin with it.
 _ARGUMENT = re.compile(r"^[a-z_]+(?= must )")
-_OPTIONS = {"n_jobs": "jobs", "random_state": "seed"}
+_OPTIONS = {
+    "n_jobs": "jobs",
+    "random_state": "seed",
+    "key": "sign",
+    "trusted_keys": "trusted-key",
+}
 UNEXPECTED, USAGE, MODEL_FILE, OUTPUT, INTERRUPTED = 1, 2, 3, 4, 130
 _ENDED = 128
 # Seconds in which threads may end by themselves.
@@ -135,7 +140,8 @@ def _verdict(error: Exception) -> tuple[int, str]:
         where = error.filename if error.filename is not None else "The output"
         return OUTPUT, f"{where} cannot be written: {error.strerror or text or 'unknown reason'}."
     if isinstance(error, ModuleNotFoundError):
-        return UNEXPECTED, f"This needs {install_hint(error.name)}"
+        extra = "sign" if error.name == "cryptography" else "cli"
+        return UNEXPECTED, f"This needs {install_hint(error.name, extra)}"
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
     first = text.splitlines()[0].rstrip(".") if text else "no reason given"
     hint = "" if DEBUG in sys.argv else f" ({DEBUG} shows where)"

@@ -20,10 +20,11 @@ from .options import (
     Jobs,
     Order,
     Seed,
+    Sign,
     Target,
 )
 from .output import say
-from .values import read_cost, read_seconds, require_confidence, require_places
+from .values import read_cost, read_seconds, require_confidence, require_key, require_places
 from .views import live_view, show_table, step_line
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def fit(
         str, typer.Option(help="Time for the contest of --model auto: 90s, 10m, 1h.")
     ] = "1m",
     save: Annotated[Path, typer.Option(help="Model file to write.")] = Path("model.echelon"),
+    sign: Sign = None,
     format: Format = None,
     delimiter: Delimiter = None,
     drop: Drop = None,
@@ -67,7 +69,8 @@ def fit(
     with guarded(), watched_workers():
         require_confidence(confidence)
         seconds = read_seconds(budget)
-        require_places((data, cost), save=save)
+        require_places((data, cost, sign), save=save)
+        require_key(sign)
         from echelon.model_selection.roster import find_candidate
         from echelon.tables import read_labelled_table
 
@@ -86,7 +89,7 @@ def fit(
             candidate = _contest(table, seconds, **options)
         else:
             candidate = find_candidate(model, seed)
-        _train(table, candidate, save, confidence=confidence, **options)
+        _train(table, candidate, save, sign, confidence=confidence, **options)
 
 
 def _contest(table: LabelledTable, seconds: float, **options: Any) -> Candidate:
@@ -107,7 +110,9 @@ def _contest(table: LabelledTable, seconds: float, **options: Any) -> Candidate:
     return roster[board.best.model]
 
 
-def _train(table: LabelledTable, candidate: Candidate, save: Path, **options: Any) -> None:
+def _train(
+    table: LabelledTable, candidate: Candidate, save: Path, sign: Path | None, **options: Any
+) -> None:
     from echelon.trained import train
 
     from .info import save_model
@@ -119,4 +124,4 @@ def _train(table: LabelledTable, candidate: Candidate, save: Path, **options: An
     settings = trained.extra.get("settings")
     if settings:
         say("Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items()))
-    save_model(trained, save)
+    save_model(trained, save, sign)

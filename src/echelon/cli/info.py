@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .failures import guarded
-from .options import Model
+from .options import Model, TrustedKey
 from .output import say
 from .views import json_text
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def info(
     model: Model,
     as_json: Annotated[bool, typer.Option("--json", help="The whole card, as JSON.")] = False,
+    trusted_key: TrustedKey = None,
 ) -> None:
     """Show what a model file holds.
 
@@ -28,7 +29,7 @@ def info(
     with guarded():
         from echelon.trained.model import read_card
 
-        found = read_card(model)
+        found = read_card(model, trusted_keys=trusted_key)
         if as_json:
             say(*json_text(found.card()).split("\n"), needed=True)
         else:
@@ -76,7 +77,7 @@ def cost_words(model: TrainedModel) -> str:
     return "by true label " + "; ".join(f"{label}: {_plain(list(row))}" for label, row in rows)
 
 
-def save_model(model: TrainedModel, path: Path) -> None:
+def save_model(model: TrainedModel, path: Path, key: Path | None = None) -> None:
     """Print how good a model that was just trained is, and how that was found, and save it."""
     say(f"{figures_heading(model)}:")
     for line in figures(model.metrics):
@@ -84,7 +85,7 @@ def save_model(model: TrainedModel, path: Path) -> None:
     coverage = model.extra.get("interval_coverage_by_label")
     if coverage:
         say(f"  interval coverage by label, on rows that calibrate them: {_plain(coverage)}")
-    model.save(path)
+    model.save(path, key=key)
     say(f"Written: {path}")
 
 

@@ -62,6 +62,20 @@ Raw = Annotated[
         "formulas.",
     ),
 ]
+Sign = Annotated[
+    Path | None,
+    typer.Option(metavar="KEY", help="Sign the model file with this private key.", readable=False),
+]
+TrustedKey = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--trusted-key",
+        metavar="KEY",
+        help="Public key that must have signed the model file; may be given again, for one of "
+        "several.",
+        readable=False,
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of folds and models.")]
 
 

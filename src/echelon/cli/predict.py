@@ -12,7 +12,7 @@ import typer
 
 from .failures import UsageError, guarded
 from .oddities import Oddities
-from .options import Data, Delimiter, Format, Model, Raw
+from .options import Data, Delimiter, Format, Model, Raw, TrustedKey
 from .output import say
 from .values import refuse_model_as_table, require_places
 from .views import show_notes, step_line
@@ -51,6 +51,7 @@ def predict(
     ] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns of DATA.")] = False,
     raw: Raw = False,
+    trusted_key: TrustedKey = None,
     format: Format = None,
     delimiter: Delimiter = None,
 ) -> None:
@@ -68,7 +69,7 @@ def predict(
         from echelon.trained.model import PROBABILITY
 
         require_places((data, model), out=out)
-        trained = load_model(model)
+        trained = load_model(model, trusted_keys=trusted_key)
         kept = None if keep_all else tuple(keep or ())
         answer = partial(_answer, trained, kept, proba=proba, interval=interval)
         pieces = read_chunks(

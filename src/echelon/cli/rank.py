@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,9 +13,21 @@ from echelon._utils.processes import watched_workers
 
 from .failures import UsageError, guarded
 from .info import figures
-from .options import Data, Delimiter, Drop, DropUnlabelled, Format, Jobs, Order, Raw, Seed
+from .options import (
+    Data,
+    Delimiter,
+    Drop,
+    DropUnlabelled,
+    Format,
+    Jobs,
+    Order,
+    Raw,
+    Seed,
+    Sign,
+    TrustedKey,
+)
 from .output import say
-from .values import refuse_model_as_table, require_places
+from .values import refuse_model_as_table, require_key, require_places
 from .views import show_notes
 
 if TYPE_CHECKING:
@@ -56,6 +68,8 @@ def rank(
     save: Annotated[
         Path | None, typer.Option(help="Model file to write, usually ending in .echelon.")
     ] = None,
+    sign: Sign = None,
+    trusted_key: TrustedKey = None,
     out: Annotated[
         str,
         typer.Option(
@@ -86,14 +100,16 @@ def rank(
         refuse_model_as_table(data, "rank DATA --model-file MODEL")
         from echelon.tables import TableWriter, read_ranking_table
         from echelon.tables.formats import output_format
-        from echelon.trained.ranking import ranked_rows
+        from echelon.trained.ranking import ranked_rows, read_rows_to_rank
 
         output_format(out, None)
-        require_places((data, pairs, model_file), out=out, save=save)
+        require_places((data, pairs, model_file, sign), out=out, save=save)
+        require_key(sign)
         if model_file is not None:
-            _refuse_training(target=target, pairs=pairs, save=save)
-            trained, table = _apply(
-                model_file, data, qid, id, one_query, format=format, delimiter=delimiter
+            _refuse_training(target=target, pairs=pairs, save=save, sign=sign)
+            trained = _load(model_file, trusted_key)
+            table = read_rows_to_rank(
+                trained, data, qid, id, one_query=one_query, format=format, delimiter=delimiter
             )
         else:
             if one_query:
@@ -114,7 +130,7 @@ def rank(
             )
             trained = _train(table, model, folds, seed, jobs, tell)
             if save is not None:
-                trained.save(save)
+                trained.save(save, key=sign)
                 tell(f"Written: {save}")
         frame = ranked_rows(trained, table, top)
         with TableWriter(out, raw=raw) as writer:
@@ -148,15 +164,12 @@ def _train(
     return trained
 
 
-def _apply(
-    model_file: Path, data: str, qid: str | None, id: str | None, one_query: bool, **reading: Any
-) -> tuple[TrainedModel, RankingTable]:
+def _load(model_file: Path, trusted_keys: list[Path] | None) -> TrainedModel:
     from echelon.trained import load_model
-    from echelon.trained.ranking import read_rows_to_rank
 
-    trained = load_model(model_file)
+    trained = load_model(model_file, trusted_keys=trusted_keys)
     if trained.task != "ranking":
         raise UsageError(
             f"{model_file} holds a model of labels, not of rankings; use echelon predict."
         )
-    return trained, read_rows_to_rank(trained, data, qid, id, one_query=one_query, **reading)
+    return trained

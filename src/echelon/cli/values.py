@@ -105,6 +105,14 @@ def _require_place(option: str, path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
+def require_key(path: Path | None) -> None:
+    """Refuse a private key that cannot sign: before the work, not after it."""
+    if path is not None:
+        from echelon.trained.signing import sign
+
+        sign(b"", path)
+
+
 def require_confidence(confidence: float) -> None:
     """Refuse a confidence that is no share."""
     if not 0.0 < confidence < 1.0:
