@@ -48,6 +48,8 @@ EQUAL = 1e-12
 _SLACK = 1e-9
 # Of the test whether a class is covered as all rows are to be.
 _LEVEL = 0.01
+# Rows of a class below which its share says little.
+_FEWEST = 5
 
 
 def probability_nonconformity(probabilities: Matrix, predicted: Codes) -> Matrix:
@@ -238,8 +240,8 @@ def hidden_classes(
     """A sentence on classes whose intervals hold far fewer labels than the confidence promises.
 
     Theorem 1 promises coverage on average over all rows, and a rare class hardly counts there. A
-    class is named if so few of its labels are covered that, at the level 1 % over all classes, its
-    coverage is below the confidence.
+    class of at least five rows is named if so few of its labels are covered that, at the level 1 %
+    over all classes, its coverage is below the confidence.
 
     Parameters
     ----------
@@ -260,7 +262,7 @@ def hidden_classes(
     """
     held, total = np.asarray(covered, dtype=np.float64), np.asarray(rows, dtype=np.float64)
     tail = bdtr(held, np.maximum(total, 1.0).astype(np.int64), confidence)
-    found = np.flatnonzero((total > 0) & (tail < _LEVEL / len(total)))
+    found = np.flatnonzero((total >= _FEWEST) & (tail < _LEVEL / len(total)))
     if not len(found):
         return None
     shares = [
