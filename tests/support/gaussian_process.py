@@ -125,13 +125,10 @@ def probabilities(link, mean, variance, thresholds, noise):
 
 def exact_log_evidence_probit(task):
     """The probability that f plus Gaussian noise falls into the box of thresholds; n ≤ 5."""
-    noisy = multivariate_normal(
-        cov=task.covariance + task.noise**2 * np.eye(len(task.codes)),
-        maxpts=200_000,
-        abseps=1e-7,
-        releps=1e-7,
-        seed=0,
-    )
+    cov = task.covariance + task.noise**2 * np.eye(len(task.codes))
+    noisy = multivariate_normal(cov=cov, seed=0)
+    # Older releases take these of an object, not as arguments.
+    noisy.maxpts, noisy.abseps, noisy.releps = 200_000, 1e-7, 1e-7
     return float(np.log(noisy.cdf(task.upper, lower_limit=task.lower)))
 
 
