@@ -84,6 +84,8 @@ class Worker:
 def run(campaign: Campaign, minutes: float, seed: int, processes: int, cases: int = 0) -> Tally:
     """Cases of seeds ``seed``, ``seed + 1``, ... until the time or ``cases`` of them are over."""
     tally, lock = Tally(), threading.Lock()
+    # What a campaign builds for its workers takes none of its time.
+    campaign.environment()
     end = time.monotonic() + 60.0 * minutes
     seeds = iter(range(seed, seed + cases)) if cases else _counting(seed)
 
