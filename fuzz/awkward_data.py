@@ -144,15 +144,15 @@ def _weights(rng: Rng, n: int) -> tuple[Any, str]:
     kind = str(rng.choice(["none", "none", "counts", "real", "zeros", "wide", "huge", "tiny"]))
     if kind == "none":
         return None, "unweighted"
-    weights = {
+    kinds: dict[str, Callable[[], Any]] = {
         "counts": lambda: rng.integers(0, 4, n).astype(float),
         "real": lambda: rng.exponential(size=n),
         "zeros": lambda: (rng.random(n) < 0.6) * 1.0,
         "wide": lambda: 10.0 ** rng.uniform(-9, 9, n),
         "huge": lambda: np.where(rng.random(n) < 0.3, rng.choice([1e20, 1e45, 1e300]), 1.0),
         "tiny": lambda: np.full(n, rng.choice([1e-20, 1e-160, 1e-300])),
-    }[kind]()
-    return weights, f"weights: {kind}"
+    }
+    return kinds[kind](), f"weights: {kind}"
 
 
 def _pairs(rng: Rng, n: int) -> Any:

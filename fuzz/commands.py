@@ -143,7 +143,12 @@ def _kill(rng: random.Random, run: Run, folder: Path) -> None:
 def _close(rng: random.Random, run: Run, folder: Path) -> None:
     run.harm = "closed streams"
     closed = [stream for stream in range(3) if rng.random() < 0.5]
-    run.options["preexec_fn"] = lambda: [os.close(stream) for stream in closed]
+
+    def close() -> None:
+        for stream in closed:
+            os.close(stream)
+
+    run.options["preexec_fn"] = close
 
 
 def _no_reader(rng: random.Random, run: Run, folder: Path) -> None:

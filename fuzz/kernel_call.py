@@ -113,7 +113,7 @@ def draw_size(rng: Rng, least: int = 1, most: int = 40) -> int:
 def codes_of(rng: Rng, n_bins: Any, n: int) -> Any:
     """Codes 0 … n_bins[j], a row per feature."""
     codes = rng.integers(0, np.asarray(n_bins)[:, None] + 1, (len(n_bins), n))
-    return codes.astype(rng.choice([np.uint8, np.int32]))
+    return codes.astype(str(rng.choice(["uint8", "int32"])))
 
 
 def starts_of(sizes: Any) -> Any:

@@ -11,6 +11,7 @@ import contextlib
 import resource
 import tempfile
 import warnings
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -144,12 +145,13 @@ def _look_around(model: TrainedModel, rows: pd.DataFrame) -> None:
     last = model.estimator[-1] if hasattr(model.estimator, "steps") else model.estimator
     codes = np.arange(len(rows)) % max(2, len(model.classes))
     labels = [model.classes[code] for code in codes] if model.classes else codes
-    for look in (
+    looks: tuple[Callable[[], Any], ...] = (
         lambda: last.feature_importances_,
         lambda: last.to_text(),
         lambda: last.explain(model.estimator[:-1].transform(model.inputs(rows))),
         lambda: last.partial_fit(model.estimator[:-1].transform(model.inputs(rows)), labels),
-    ):
+    )
+    for look in looks:
         with contextlib.suppress(Exception):
             look()
 

@@ -6,7 +6,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def factories() -> dict[str, Callable[[], Any]]:
     for name in echelon.__all__:
         kind = getattr(echelon, name)
         if isinstance(kind, type) and hasattr(kind, "fit") and hasattr(kind, "predict"):
-            found[name] = lambda kind=kind, name=name: kind(**_SETTINGS.get(name, {}))
+            found[name] = partial(kind, **_SETTINGS.get(name, {}))
     found["ORBoost of stumps"] = lambda: echelon.ORBoost(5, base="stump")
     found["RankRules by threshold"] = lambda: echelon.RankRules(5, loss="binary", random_state=0)
     found["OrdinalCalibrator isotonic"] = lambda: echelon.OrdinalCalibrator(
@@ -89,7 +89,7 @@ def factories() -> dict[str, Callable[[], Any]]:
         "median label",
     ):
         if name in candidates():
-            found[name] = lambda name=name: _smaller(candidates()[name].estimator)
+            found[name] = partial(_smaller, candidates()[name].estimator)
     return found
 
 

@@ -174,7 +174,7 @@ def _mixed_levels(rng: Rng) -> Call:
         np.intp
     )
     S = int(queries[-1])
-    arguments = {"queries": queries}
+    arguments: dict[str, Any] = {"queries": queries}
     arguments |= {name: rng.random(S) for name in ("kept", "joined", "values")}
     return Call(_pair_windows.mixed_levels, arguments | {"means": np.zeros(S)})
 
@@ -303,7 +303,7 @@ def _violations(rng: Rng) -> Call:
 
 def _gather(rng: Rng) -> Call:
     rows = rng.standard_normal((draw_size(rng), draw_size(rng)))
-    rows = rows.astype(rng.choice([np.float32, np.float64]))
+    rows = rows.astype(str(rng.choice(["float32", "float64"])))
     slots, columns = (rng.integers(0, size, draw_size(rng)) for size in rows.shape)
     block = np.zeros((len(slots), len(columns)), dtype=np.float32)
     return Call(
@@ -318,7 +318,7 @@ def _gather(rng: Rng) -> Call:
 def _add_rows(rng: Rng) -> Call:
     size = int(rng.choice([1, 30, 2048, 2100]))
     rows = rng.standard_normal((draw_size(rng, 1, 9), size))
-    rows = rows.astype(rng.choice([np.float32, np.float64]))
+    rows = rows.astype(str(rng.choice(["float32", "float64"])))
     slots = rng.integers(0, len(rows), draw_size(rng, 1, 9))
     arguments = {
         "rows": rows,

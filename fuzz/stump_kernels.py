@@ -18,7 +18,7 @@ def _code_column(rng: Rng) -> Call:
     arguments = {
         "column": column,
         "cuts": np.unique(rng.standard_normal(m).round(1)),
-        "codes": np.zeros(n, dtype=rng.choice([np.uint8, np.int32])),
+        "codes": np.zeros(n, dtype=str(rng.choice(["uint8", "int32"]))),
     }
 
     def twin(column: Any, cuts: Any, codes: Any) -> dict[str, Any]:
