@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 from support.mixed_tables import mixed_frame
 
 from echelon import ProportionalOdds
@@ -146,9 +147,15 @@ def test_columns_without_values_and_a_single_label_are_noted(run, folder, capsys
 def test_models_of_rankings_are_not_explained(run, folder, capsys):
     from dataclasses import replace
 
+    from echelon import LinearRankSVM
+    from echelon.model_selection.preparation import prepare
+
     model = load_model(folder / "odds.echelon")
     ranking = folder / "ranking.echelon"
-    replace(model, task="ranking").save(ranking)
+    rows = model.inputs(reviews(30))
+    ranker = make_pipeline(prepare(model.schema), LinearRankSVM()).fit(rows, range(30))
+    parts = {"estimator": ranker, "intervals": None, "classes": []}
+    replace(model, task="ranking", **parts).save(ranking)
     assert run("explain", ranking, folder / "new.csv") == 2
     assert "is for models of ordered labels" in capsys.readouterr().err
 
