@@ -6,6 +6,7 @@ sentence, leave no process and no part of a file, and have outputs that are whol
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
 import resource
@@ -28,12 +29,13 @@ DOCUMENTED = {0, 2, 3, 4, 129, 130, 143}
 # Seconds after which what a command has started must be gone.
 GRACE = 10.0
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL)
-_MARK = "ECHELON_FUZZ_CASE"
+_MARK, _PLACE = "ECHELON_FUZZ_CASE", "ECHELON_FUZZ_MATERIALS"
 
 
 def environment() -> dict[str, str]:
-    """One thread per process, as many run beside each other."""
-    return {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    """One thread per process, as many run beside each other; and the materials, made once."""
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {**threads, _PLACE: str(_materials())}
 
 
 @dataclass
@@ -61,8 +63,11 @@ def case(seed: int) -> Case:
 
 @cache
 def _materials() -> Path:
-    """Tables and models to run commands on, made once per worker."""
+    """Tables and models to run commands on."""
+    if _PLACE in os.environ:
+        return Path(os.environ[_PLACE])
     folder = Path(tempfile.mkdtemp(prefix="fuzz-materials-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     rng = random.Random(0)
     rows = ["size,colour,when,grade"]
     for place in range(90):
