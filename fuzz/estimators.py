@@ -42,8 +42,8 @@ def case(seed: int) -> Case:
             fault = _try(model, data, rng.random() < 0.2, seen)
         except Exception as error:
             outcome, detail = _judge(error)
-            left = sorted(k for k in vars(model) if k.endswith("_")) if name != SEARCH else []
-            if outcome == REFUSED and left:
+            left = sorted(k for k in vars(model) if k.endswith("_"))
+            if outcome == REFUSED and left and name != SEARCH and _was_in_fit(error):
                 outcome, detail = "different", f"a failed fit left {left}: {detail}"
             return Case(name, outcome, f"{detail} | {words}" if outcome != REFUSED else detail)
     fault = fault or _leaked(seen)
@@ -150,6 +150,11 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _first(faults: Iterator[Fault]) -> Fault:
     return next((fault for fault in faults if fault), None)
+
+
+def _was_in_fit(error: Exception) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(f.name == "_fit" and f.filename == __file__ for f in frames)
 
 
 def _judge(error: Exception) -> tuple[str, str]:

@@ -164,10 +164,10 @@ def test_rows_of_a_sparse_matrix_are_explained():
     assert model.explain_pair(rows[[0]], rows[[1]]) == model.explain_pair(X[0], X[1])
 
 
-@pytest.mark.parametrize("weight", [1e-200, 1e200])
+@pytest.mark.parametrize("weight", [1e-200, 1e-60, 1e40])
 def test_weights_whose_products_leave_the_range_of_floats_are_refused(weight):
     X, y, _ = ranking_data()
-    with pytest.raises(ValueError, match=r"a weight from 1e-100 to 1e\+50; found (0|inf)"):
+    with pytest.raises(ValueError, match=r"a weight from 1e-100 to 1e\+50; found [\d.]"):
         RankPerceptron().fit(X, y, sample_weight=np.full(len(y), weight))
 
 

@@ -261,7 +261,8 @@ class PairObjective:
         G = margins(scores, b)
         _, detour = reverse_reduce(np.where(G > 0.0, 1, -1).astype(np.int8), np.abs(G))
         detour *= self._sample_weight
-        small = _TIE_BREAK * self._costs.sum() / max(float(detour.sum()), 1e-300)
+        total = float(self._costs.sum())
+        small = _TIE_BREAK * total / max(float(detour.sum()), 1e-200 * max(1.0, total))
         return fit_cost(scores, self._costs + small * detour)
 
     def link_thresholds(self, scores: Vector) -> Vector:

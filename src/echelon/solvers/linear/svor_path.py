@@ -90,7 +90,7 @@ def direct_solver(gram: Matrix) -> Solve:
     matrix /= np.multiply.outer(size, size)
     try:
         factor = scipy.linalg.cho_factor(matrix, check_finite=False)
-        if np.diagonal(factor[0]).min() > 1e-7:
+        if np.diagonal(factor[0]).min(initial=np.inf) > 1e-7:
             return lambda R: np.asarray((scipy.linalg.cho_solve(factor, (R.T / size).T).T / size).T)
     except scipy.linalg.LinAlgError:
         pass

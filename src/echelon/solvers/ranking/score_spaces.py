@@ -120,7 +120,7 @@ class LinearSpace:
         winners, losers = PairSampler(pairs).draw(int(count), np.random.default_rng(0))
         self.differences = X[winners] - X[losers]
         # A draw may have an order, so a part of it is taken in strides.
-        stride = slice(None, None, max(1, int(count) // (_FACTORED_PER_COLUMN * self.size)))
+        stride = slice(None, None, max(1, int(count) // (_FACTORED_PER_COLUMN * max(1, self.size))))
         self._winners, self._losers = winners[stride], losers[stride]
         self._few_differences = self.differences[stride]
 
