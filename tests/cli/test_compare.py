@@ -142,7 +142,7 @@ def test_model_and_report_are_of_the_best(run, monkeypatch, messy, tmp_path, cap
     class Trained:
         extra, metrics = {"settings": {"alpha": 1.0}}, {"mae": 0.4, "mae_se": 0.02}
 
-        def save(self, path):
+        def save(self, path, key=None):
             path.write_text("model")
 
     asked = {}
