@@ -154,11 +154,12 @@ class _WorkerPool:
         self._folder.cleanup()
 
     def _stop_workers(self) -> None:
-        # A process may be busy or still starting. Killing asks the system's pgrep for children,
-        # which workers do not have, and complains where there is no pgrep.
+        # A process may be busy or still starting; idle ones just end. Killing asks the system's
+        # pgrep for children, which workers do not have, and complains where there is no pgrep.
+        kill = bool(self.running) or not self.is_ready()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Failed to kill subprocesses")
-            self._executor.shutdown(wait=True, kill_workers=True)
+            self._executor.shutdown(wait=True, kill_workers=kill)
         self.running.clear()
 
 
