@@ -23,10 +23,11 @@ REPORTS = ("ERROR: AddressSanitizer", "runtime error:", "ERROR: LeakSanitizer")
 class Worker:
     """A worker process; ``ask`` gives the case of a seed, or how the process failed."""
 
-    def __init__(self, campaign: Campaign) -> None:
+    def __init__(self, campaign: Campaign, folder: str) -> None:
         self.campaign = campaign
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115
         environment = {**os.environ, "PYTHONFAULTHANDLER": "1", "PYTHONPATH": _search_path()}
+        environment["TMPDIR"] = folder
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fuzz.worker", campaign.name],
             stdin=subprocess.PIPE,
@@ -90,7 +91,7 @@ def run(campaign: Campaign, minutes: float, seed: int, processes: int, cases: in
     seeds = iter(range(seed, seed + cases)) if cases else _counting(seed)
 
     def work() -> None:
-        worker = Worker(campaign)
+        worker = Worker(campaign, folder)
         while time.monotonic() < end:
             with lock:
                 number = next(seeds, None)
@@ -101,14 +102,16 @@ def run(campaign: Campaign, minutes: float, seed: int, processes: int, cases: in
                 tally.add(number, case)
             if worker.process.poll() is not None or case.outcome in ("hang", "crash"):
                 worker.stop()
-                worker = Worker(campaign)
+                worker = Worker(campaign, folder)
         worker.stop()
 
-    threads = [threading.Thread(target=work) for _ in range(processes)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    # A worker that is killed leaves its files.
+    with tempfile.TemporaryDirectory(prefix="fuzz-", ignore_cleanup_errors=True) as folder:
+        threads = [threading.Thread(target=work) for _ in range(processes)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     return tally
 
 

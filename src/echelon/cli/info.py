@@ -43,7 +43,7 @@ def describe(model: TrainedModel) -> list[str]:
     extra = {
         key: value
         for key, value in model.extra.items()
-        if key != "cost" and value not in (None, {}, [])
+        if key not in ("cost", "rows_digest") and value not in (None, {}, [])
     }
     facts = [
         ["Model", model.name],
