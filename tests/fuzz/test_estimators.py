@@ -16,6 +16,8 @@ from echelon import (
     RankRules,
     RankSVM,
 )
+from echelon.ordinal.gaussian_intervals import tilted_terms
+from echelon.ordinal.likelihoods import get_link
 from echelon.solvers.linear.svor_path import direct_solver
 from fuzz.campaign import FINDINGS
 from fuzz.drawn_estimators import DRAWS
@@ -31,6 +33,21 @@ def test_a_slice_of_the_campaign():
     for seed in range(100_000, 100_000 + 2 * len(NAMES)):
         found = case(seed)
         assert found.outcome not in FINDINGS, (seed, found)
+
+
+def test_inputs_whose_squares_vanish_are_refused_by_a_gaussian_process():
+    X, y = ordinal_data(n=20, K=3)
+    with pytest.raises(ValueError, match="must have columns that vary by 1e-100 or more"):
+        GPOR().fit(1e-160 * X, y)
+
+
+def test_integrals_over_modes_narrower_than_the_spacing_of_numbers():
+    # Logarithms near −1e19, whose rounding is far more than what the integrals look at.
+    rows = {"mean": [0.0], "variance": [1e6], "lower": [4.5589327e12], "upper": [4.5590846e12]}
+    found = tilted_terms(
+        get_link("logit"), *map(np.array, rows.values()), noise=1.0, power=np.array([2e7])
+    )
+    assert np.isfinite([found.log_z, found.d_mean, found.curvature]).all()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import joblib
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from support.data import ordinal_data
 from support.estimators import instances
 
@@ -42,6 +42,7 @@ def through_model_file(model):
 @pytest.mark.parametrize("model", fitted_instances(), ids=lambda m: repr(m)[:60])
 def test_the_same_predictions_to_the_last_bit(model):
     X, codes = ordinal_data(n=60)
+    model = clone(model)
     y = np.array(["low", "mid", "high", "top"])[codes] if is_classifier(model) else codes
     if "classes" in model.get_params():
         model.set_params(classes=["low", "mid", "high", "top"])

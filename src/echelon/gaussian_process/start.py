@@ -29,6 +29,7 @@ from .objective import EvidenceObjective, Maximum, published_thresholds
 #: goes to the upper one or the lower one.
 _LENGTH_BOUNDS = (1e-3, 1e5)
 _RELEVANCE_BOUNDS = (1e-5, 1e5)
+_LEAST_SCALE = 1e-100
 _NAMES = ("rbf", "rbf_ard", "linear_ard", "pearson")
 #: Rows per inducing point that k-means looks at.
 _ROWS_PER_POINT = 50
@@ -52,6 +53,11 @@ def make_kernel(kernel: Any, X: Matrix, weights: Vector) -> Kernel:
     if kernel == "pearson":
         return PearsonKernel()
     scale = np.sqrt(X.shape[1]) * _deviations(X, weights)
+    if scale.min() < _LEAST_SCALE:
+        raise ValueError(
+            f"X must have columns that vary by {_LEAST_SCALE:g} or more, so that squares are not "
+            f"zero; found {scale.min():.2g}: scale the inputs, for instance by StandardScaler."
+        )
     if kernel == "linear_ard":
         return LinearARD(scale**-2.0, np.outer(scale**-2.0, _RELEVANCE_BOUNDS))
     if kernel == "rbf_ard":

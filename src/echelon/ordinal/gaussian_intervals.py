@@ -29,7 +29,7 @@ import numpy as np
 from .._utils.types import Array, Index
 from .latent import LEAST_WIDTH, ShiftTerms, shift_terms
 from .likelihoods import Link, Probit
-from .panels import build_panels, concave_support
+from .panels import MODE_GAP, build_panels, concave_support
 
 _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 #: the integrand is followed down to e^{−40} of its maximum
@@ -144,7 +144,8 @@ class _Integrals:
 
     def normalise(self) -> Array:
         """Divide the density by its mass, and return that."""
-        mass = self.panels.sums(self.density)
+        # Rounding may leave none, and a density of zero, if the mode is narrower than its spacing.
+        mass = np.maximum(self.panels.sums(self.density), np.finfo(np.float64).tiny)
         self.density /= self.at_nodes(mass)
         return mass
 
@@ -310,7 +311,8 @@ def _tilted(rows: _Rows) -> Iterator[tuple[_Integrals, Array]]:
         integrals = _Integrals(rows.take(block), left[block], right[block])
         t = integrals.t
         log_tilt = integrals.at.power * integrals.terms.log_p - 0.5 * t * t
-        integrals.weigh(log_tilt - integrals.at_nodes(top[block]))
+        # More than that above the top is rounding, of logarithms beyond 1e15.
+        integrals.weigh(np.minimum(log_tilt - integrals.at_nodes(top[block]), MODE_GAP))
         yield integrals, top[block] + np.log(integrals.normalise()) - _LOG_ROOT_2PI
 
 

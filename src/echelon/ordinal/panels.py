@@ -29,7 +29,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _LENGTH, _GROWTH = 4.0, 1.0
 _LEAST_PANELS = 6
 #: how far below its maximum a function may be at what counts as its mode
-_MODE_GAP = 0.1
+MODE_GAP = 0.1
 _MAX_STEPS = 100
 
 
@@ -121,14 +121,16 @@ def concave_support(function: Concave, n_rows: int, depth: float) -> tuple[Array
     (array([-0.]), True, True)
     """
     mode, top = _modes(function, n_rows)
-    reach = math.sqrt(2.0 * (depth + 2.0 * _MODE_GAP))
+    reach = math.sqrt(2.0 * (depth + 2.0 * MODE_GAP))
     left = _descend(function, mode - reach, top - depth, 0.1 * depth)
     right = _descend(function, mode + reach, top - depth, 0.1 * depth)
-    return top, left, right
+    # Where values are so large that their rounding exceeds the depth, the mode stays inside.
+    width = 4.0 * np.spacing(np.abs(mode))
+    return top, np.minimum(left, mode - width), np.maximum(right, mode + width)
 
 
 def _modes(function: Concave, n_rows: int) -> tuple[Array, Array]:
-    """Points at most _MODE_GAP below the maxima, and the values there."""
+    """Points at most MODE_GAP below the maxima, and the values there."""
     t = np.zeros(n_rows)
     active = np.arange(n_rows)
     value, slope, curvature = function(active, t)
@@ -137,7 +139,7 @@ def _modes(function: Concave, n_rows: int) -> tuple[Array, Array]:
         # Uphill the function lies below its tangent, and below a parabola of curvature −1.
         uphill = np.where(slope[active] > 0.0, last[active], first[active]) - t[active]
         gap = np.minimum(slope[active] * uphill, 0.5 * slope[active] ** 2)
-        active = active[gap > _MODE_GAP]
+        active = active[gap > MODE_GAP]
         if not active.size:
             break
         low, high = first[active], last[active]
