@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as ProgressBar
 from rich.table import Table as Grid
 
-from echelon.cli.failures import INTERRUPTED, UsageError, guarded, usage_errors
+from echelon.cli.failures import INTERRUPTED, UsageError, guarded
 
 if TYPE_CHECKING:
     from .published import Table
@@ -69,7 +69,7 @@ def reproduce(
     Finished cells of a table are kept and never run twice: after an interruption the same command
     goes on where it stopped. A plot takes --effort and --write alone.
     """
-    from . import ReproductionError, probes, published
+    from . import probes, published
     from .plots import list_plots
 
     request = {
@@ -79,7 +79,7 @@ def reproduce(
         "effort": effort,
         "jobs": jobs,
     }
-    with guarded(), usage_errors(ReproductionError):
+    with guarded():
         if show_list:
             _print_tables()
             _print_plots()

@@ -11,6 +11,8 @@ PACKAGES = ("export", "inspection", "model_selection", "plots", "reporting", "tr
 SOURCE = Path(echelon.__file__).parent
 # Public, whatever they begin with: the fields of named tuples.
 NAMED_TUPLES = {"_asdict", "_fields", "_replace"}
+# It checks the state of other packages' estimators before they are built from a file.
+OF_OTHERS = {"trained/forms.py"}
 
 
 def reaches(source):
@@ -39,7 +41,8 @@ def test_no_private_attributes_of_others(package):
     found = {
         str(path.relative_to(SOURCE)): lines
         for path in sorted((SOURCE / package).rglob("*.py"))
-        if (lines := list(reaches(path.read_text(encoding="utf-8"))))
+        if path.relative_to(SOURCE).as_posix() not in OF_OTHERS
+        and (lines := list(reaches(path.read_text(encoding="utf-8"))))
     }
     assert found == {}
 

@@ -33,6 +33,7 @@ def require_moderate(
         return
     largest = float(max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)))
     if largest > most:
+        found = "infinity" if np.isinf(largest) else f"{largest:g}"
         raise ValueError(
-            f"{name} must hold numbers of at most {most:g} in size; found {largest:g}: {advice}."
+            f"{name} must hold numbers of at most {most:g} in size; found {found}: {advice}."
         )

@@ -232,7 +232,7 @@ def _require_moderate_numbers(X: Any) -> None:
     """Check the size of inputs that are numbers throughout."""
     if hasattr(X, "dtypes") and all(_is_number_type(kind) for kind in X.dtypes):
         X = np.asarray(X, dtype=np.float64)
-    values = X.data if sp.issparse(X) else X
+    values = X.tocsr().data if sp.issparse(X) else X
     if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
         require_moderate(values, "X", "scale the inputs, with NaN where a value is missing")
 

@@ -196,6 +196,8 @@ class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
         self.estimator_weights_ = np.array([r.weight for r in rounds])
         self.bound_ = np.array([r.bound for r in rounds])
         self.__dict__.pop("_tables", None)
+        # Made here, so that a prediction leaves the model as it is.
+        self.step_tables()
 
     def check_state(self) -> None:
         """Raise an error if fitted attributes, as a file may hold them, do not fit together."""

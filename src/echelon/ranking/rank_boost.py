@@ -231,6 +231,8 @@ class RankBoost(RoundsMixin, RankerMixin, BaseEstimator):
                 ConvergenceWarning,
             )
         self._store(rounds, start)
+        # Made here, so that a prediction leaves the model as it is.
+        self.step_tables()
 
     def _learner(
         self,
