@@ -28,6 +28,7 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ProbabilityMixin, ThresholdModelMixin
+from ..base.threads import suitable_threads
 from ..base.validation import validate_inputs
 from ..ordinal.arrays import finite_vector, require_count, require_positive
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
@@ -54,7 +55,6 @@ from .start import (
     gather_rows,
     make_kernel,
     read_noise_bounds,
-    suitable_threads,
 )
 
 _CHOICES = {
@@ -74,6 +74,8 @@ _SEARCH_ROWS = 50
 #: Gain of an iteration, as a share of the value, below which the search stops: at least the first,
 #: and the second for every row, as more rows make long valleys and leave less to gain.
 _LEAST_GAIN, _GAIN_PER_ROW = 1e-7, 1e-10
+#: Rows from which on more than one thread of linear algebra is worth while.
+_MANY_ROWS = 2000
 #: Distance of Laplace's log evidence from that of expectation propagation up to which its maximum
 #: is kept: a Bayes factor of e, up to which Kass and Raftery (1995) speak of no more than a bare
 #: mention.
@@ -296,7 +298,7 @@ class GPOR(ProbabilityMixin, ThresholdModelMixin, BaseEstimator):
                 self.X_train_, self._weights_train, self.n_inducing, rng
             )
         objective = self._make_objective(start)
-        with suitable_threads(objective):
+        with suitable_threads(None, one=len(self._codes_train) < _MANY_ROWS):
             maximum = self._search_checked(objective, rng)
             evidence = objective.infer(maximum.theta)
             value, gradient = objective.differentiate(maximum.theta, evidence)

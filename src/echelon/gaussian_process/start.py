@@ -16,7 +16,6 @@ from sklearn.gaussian_process.kernels import (
     KernelOperator,
     WhiteKernel,
 )
-from threadpoolctl import threadpool_limits
 
 from .._utils.messages import require_choice
 from .._utils.types import Codes, Index, Matrix, Vector
@@ -34,8 +33,6 @@ _NAMES = ("rbf", "rbf_ard", "linear_ard", "pearson")
 #: Rows per inducing point that k-means looks at.
 _ROWS_PER_POINT = 50
 _KMEANS_ROUNDS = 25
-#: Rows from which on more than one thread of linear algebra is worth while.
-_MANY_ROWS = 2000
 #: Standard deviation of a column, or its inverse, from which on its scale is worth a warning.
 _FAR = 30.0
 #: Log evidence above that of the classes' shares alone which shows that inputs matter.
@@ -113,11 +110,6 @@ def _distinct(rows: Matrix, weights: Vector) -> tuple[Index, Vector]:
     keys = np.where(np.isnan(rows), np.inf, rows)
     _, first, place = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     return first, np.asarray(np.bincount(place.ravel(), weights), dtype=np.float64)
-
-
-def suitable_threads(objective: EvidenceObjective) -> threadpool_limits:
-    """One thread of linear algebra where matrices are so small that more would be in the way."""
-    return threadpool_limits(1 if len(objective.codes) < _MANY_ROWS else None, "blas")
 
 
 def choose_inducing(
