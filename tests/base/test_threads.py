@@ -20,7 +20,7 @@ def two_threads():
         yield
 
 
-@pytest.mark.parametrize(("columns", "expected"), [(8, {1}), (500, {2})])
+@pytest.mark.parametrize(("columns", "expected"), [(8, {1}), (200, {2})])
 def test_few_columns_take_one_thread(columns, expected):
     with suitable_threads(np.zeros((3, columns))):
         assert blas_threads() == expected

@@ -11,7 +11,7 @@ from threadpoolctl import ThreadpoolController
 
 # Products over blocks of rows with fewer columns take milliseconds. Threads that share them wait
 # for each other in every product, for a whole time slice where another process holds a core.
-_MANY_COLUMNS = 500
+_MANY_COLUMNS = 200
 
 
 class _OneThread:
