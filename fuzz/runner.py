@@ -79,7 +79,8 @@ class Worker:
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self.log):
-            stream.close()  # type: ignore[union-attr]
+            if stream is not None:
+                stream.close()
 
 
 def run(campaign: Campaign, minutes: float, seed: int, processes: int, cases: int = 0) -> Tally:

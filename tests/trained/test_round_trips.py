@@ -16,7 +16,7 @@ import echelon
 from echelon.model_selection.coarse_to_fine import CoarseToFineSearchCV
 from echelon.model_selection.preparation import candidate_pipeline
 from echelon.model_selection.roster import candidates, find_candidate
-from echelon.trained.model_file import dump_estimators, load_estimators
+from echelon.trained.model_file import ModelFileError, dump_estimators, load_estimators
 from echelon.trained.trust import FOREIGN_NAMES, OWN_TYPES, find_type, name_of
 
 METHODS = ("predict", "predict_proba", "decision_function", "predict_latent", "transform")
@@ -85,3 +85,19 @@ def test_public_types_have_their_public_names():
             assert package == "echelon"
             assert getattr(echelon, kind) is getattr(import_module(home), stored)
     assert len(set(OWN_TYPES.values())) == len(OWN_TYPES)
+
+
+def test_machines_without_order_constraints_keep_thresholds_that_fall():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 2)), rng.integers(0, 5, 24)
+    model = echelon.SVOR(constraints="none", C=0.01).fit(X, y)
+    assert (np.diff(model.thresholds_) < 0).any()
+    np.testing.assert_array_equal(through_model_file(model).predict(X), model.predict(X))
+
+
+def test_a_mapping_may_be_empty_and_must_be_made_of_pairs():
+    assert load_estimators("It is refused", *dump_estimators([{}, {"a": 1}])) == [{}, {"a": 1}]
+    for items in ([1], [[1]], [[1, 2, 3]], [["a", 1], "b"]):
+        tree = json.dumps([{"is": "dict", "items": items}]).encode()
+        with pytest.raises(ModelFileError, match="a mapping is not made of pairs"):
+            load_estimators("It is refused", tree, b"")

@@ -255,11 +255,17 @@ class ThresholdModelMixin(OrdinalClassifierMixin):
 
     thresholds_: Vector
 
+    @property
+    def _orders_thresholds(self) -> bool:
+        """Whether a fit leaves thresholds that ascend."""
+        return True
+
     def check_state(self) -> None:
         """Raise an error if fitted attributes, as a file may hold them, do not fit together."""
         super().check_state()
         if hasattr(self, "classes_") and hasattr(self, "thresholds_"):
-            ascend = is_ascending(self.thresholds_, len(self.classes_) - 1)
+            found = self.thresholds_ if self._orders_thresholds else np.sort(self.thresholds_)
+            ascend = is_ascending(found, len(self.classes_) - 1)
             require_state(ascend, "its thresholds do not ascend between its labels")
 
     def _latent(self, X: Any) -> Vector:

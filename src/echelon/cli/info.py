@@ -69,10 +69,9 @@ def describe(model: TrainedModel) -> list[str]:
 
 def cost_words(model: TrainedModel) -> str:
     """The cost under which a model was trained, a matrix by true labels."""
-    cost = model.extra.get("cost")
-    if cost is None or isinstance(cost, str):
-        named = {None: "absolute difference of ranks", "absolute": "absolute difference of ranks"}
-        return named.get(cost, str(cost))
+    cost = model.extra.get("cost") or "absolute"
+    if isinstance(cost, str):
+        return "absolute difference of ranks" if cost == "absolute" else cost
     rows = zip(model.classes, cost, strict=False)
     return "by true label " + "; ".join(f"{label}: {_plain(list(row))}" for label, row in rows)
 

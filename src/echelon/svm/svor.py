@@ -382,6 +382,10 @@ class SVOR(KernelMachineMixin, SignedLearnerMixin, CalibratedScoreMixin, BaseEst
             )
         return dual, solution
 
+    @property
+    def _orders_thresholds(self) -> bool:
+        return self.constraints != "none"
+
     def __getstate__(self) -> dict[str, Any]:
         # Where a warm start would begin is no part of the model.
         return {name: value for name, value in super().__getstate__().items() if name != "_last"}

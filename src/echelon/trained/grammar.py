@@ -96,7 +96,7 @@ def _check_items(node: dict[str, Any]) -> None:
         require_state(len(items) == 3 and all(whole), "a slice is not made of three integers")
     if node[IS] == "dict":
         pairs = [isinstance(pair, list) and len(pair) == 2 for pair in items]
-        require_state(pairs, "a mapping is not made of pairs")
+        require_state(all(pairs), "a mapping is not made of pairs")
     if node[IS] == "sparse":
         require_state(
             isinstance(node["format"], str)
