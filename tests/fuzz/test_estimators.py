@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from support.data import ordinal_data
 from support.estimators import public_estimators
@@ -10,11 +11,14 @@ from support.estimators import public_estimators
 from echelon import (
     GPOR,
     AdaBoostOR,
+    ConformalOrdinal,
     ORBoost,
+    OrdinalBagging,
     OrdinalReduction,
     ProportionalOdds,
     RankRules,
     RankSVM,
+    RoundedRegressor,
 )
 from echelon.ordinal.gaussian_intervals import tilted_terms
 from echelon.ordinal.likelihoods import get_link
@@ -85,6 +89,84 @@ def test_only_ratios_of_weights_matter_to_pairs():
     plain = model.fit(X, y).predict_latent(X)
     tiny = model.fit(X, y, sample_weight=np.full(40, 2.0**-600)).predict_latent(X)
     np.testing.assert_array_equal(tiny, plain)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("technique", ["simultaneous", "gradient"])
+@pytest.mark.parametrize("loss", ["binary", "threshold", "rank", "absolute"])
+def test_only_ratios_of_weights_matter_to_rules(loss, technique):
+    X, y = ordinal_data(n=40, K=3)
+    technique = "gradient" if loss == "absolute" else technique
+    model = RankRules(5, loss=loss, technique=technique, random_state=0)
+    plain = model.fit(X, y).predict(X)
+    tiny = model.fit(X, y, sample_weight=np.full(40, 2.0**-1000)).predict(X)
+    np.testing.assert_array_equal(tiny, plain)
+
+
+@pytest.mark.filterwarnings("error")
+def test_ranking_by_rows_of_small_weight():
+    # Beside the number of the rows, the sum of their weights was lost to rounding.
+    X, y = ordinal_data(n=30, K=3)
+    plain = RankSVM(kernel="linear", solver="dual").fit(X, y).predict(X)
+    tiny = RankSVM(2.0**66, kernel="linear", solver="dual")
+    tiny.fit(X, y, sample_weight=np.full(30, 2.0**-66))
+    np.testing.assert_allclose(tiny.predict(X), plain)
+
+
+@pytest.mark.filterwarnings("error")
+def test_pairs_of_no_weight_at_all():
+    X, y = ordinal_data(n=30, K=3)
+    weights = np.where(np.arange(30) < 20, 1.0, 1e-200)
+    model = RankSVM(kernel="linear", solver="dual", normalize=False, tol=1e-6)
+    expected = model.fit(X[:20], y[:20]).predict(X)
+    found = model.fit(X, y, sample_weight=weights).predict(X)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_columns_that_hardly_vary_get_no_slope_under_a_ridge():
+    X, y = ordinal_data(n=40, K=3)
+    model = ProportionalOdds(alpha=1.0).fit(np.column_stack([X, 1e-155 * X[:, :1]]), y)
+    np.testing.assert_allclose(model.coef_[:-1], ProportionalOdds(alpha=1.0).fit(X, y).coef_)
+    assert model.coef_[-1] == pytest.approx(0.0, abs=1e-30)
+
+
+@pytest.mark.filterwarnings("error")
+def test_single_precision_with_large_weights():
+    X, y = ordinal_data(n=40, K=3)
+    X = X.astype(np.float32)
+    weights = np.where(y == 1, 1e45, 1.0)
+    found = RoundedRegressor(Ridge()).fit(X, y, sample_weight=weights)
+    expected = RoundedRegressor(Ridge()).fit(X.astype(float), y, sample_weight=weights)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConformalOrdinal(GaussianNB(), method="cross", cv=2, random_state=0),
+        OrdinalBagging(GaussianNB(), n_estimators=3, bootstrap=False),
+    ],
+    ids=["conformal", "bagging"],
+)
+def test_probabilities_that_lost_their_sum_to_rounding(model):
+    # Far away the logarithm of the sum of three equal densities is that of each, by rounding.
+    X, y = np.tile([[-1.0], [1.0]], (60, 1)), np.arange(120) // 2 % 3
+    far = np.vstack([X, [[1e30]]])
+    assert GaussianNB().fit(X, y).predict_proba(far)[-1].sum() > 1.5
+    found = model.fit(X, y).predict_proba(far)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("row", [[-0.5, 1.0, 0.5], [0.0, 0.0, 0.0]])
+def test_answers_that_are_no_probabilities_are_refused(row):
+    class Odd(GaussianNB):
+        def predict_proba(self, X):
+            return np.tile(row, (len(X), 1))
+
+    X, y = ordinal_data(n=60, K=3)
+    with pytest.raises(ValueError, match="Probabilities of Odd must not be negative, nor zero"):
+        OrdinalBagging(Odd(), n_estimators=2).fit(X, y).predict_proba(X)
 
 
 def test_answers_that_are_no_numbers_are_refused():

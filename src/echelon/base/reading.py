@@ -24,6 +24,9 @@ from .mixins import OrdinalClassifierMixin, ThresholdModelMixin
 from .validation import validate_ordinal_fit
 from .wrappers import Wrapper, final_estimator, is_passage, layers, opened
 
+# Sums of probabilities in single precision are as far from one.
+_ROUNDING = 1e-6
+
 
 def label_order(
     known: npt.NDArray[Any] | None, classes: Any = None, y: Any = None
@@ -76,6 +79,21 @@ def finite_answers(values: Matrix, model: Any) -> Matrix:
             f"infinity in {int(bad.sum())} of {len(values)} rows."
         )
     return values
+
+
+def proper_probabilities(values: Matrix, model: Any) -> Matrix:
+    """Class probabilities of a model, with rows that do not sum to one scaled to do so.
+
+    Bayes' rule on logarithms that are large gives such rows, as of GaussianNB far from its data.
+    """
+    total = finite_answers(values, model).sum(axis=1, keepdims=True)
+    bad = (values < 0.0).any(axis=1) | (total[:, 0] == 0.0)
+    if bad.any():
+        raise ValueError(
+            f"Probabilities of {type(final_estimator(model)).__name__} must not be negative, nor "
+            f"zero for every class; found {values[bad][0].tolist()}."
+        )
+    return np.where(np.abs(total - 1.0) > _ROUNDING, values / total, values)
 
 
 class FittedModel:
@@ -193,9 +211,8 @@ class FittedModel:
 
     def _spread(self, columns: Matrix) -> Matrix:
         """Columns of the model's classes among those of the whole scale."""
-        finite_answers(columns, self.model)
         spread = np.zeros((len(columns), self.scale.n_classes))
-        spread[:, self._places] = columns
+        spread[:, self._places] = proper_probabilities(columns, self.model)
         return spread
 
     @property

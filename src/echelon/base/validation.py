@@ -201,7 +201,8 @@ def validate_inputs(estimator: Any, X: Any, *, first: bool = False, convert: boo
     They are returned as doubles, sparse or with missing values where the estimator's tags allow it.
     With ``convert=False`` they are returned as they came, for a wrapped estimator that will read
     them by itself, and checked for what every model needs; data frames and lists of texts, which
-    have columns or entries of any kind, are left to it.
+    have columns or entries of any kind, are left to it. Arrays of single precision become doubles
+    all the same, because weighted sums of them overflow early.
 
     Masked entries are missing ones, and a number beyond ``LARGEST_NUMBER`` is an error.
     """
@@ -225,7 +226,9 @@ def validate_inputs(estimator: Any, X: Any, *, first: bool = False, convert: boo
             "convert the columns with astype('Float64')."
         ) from None
     _require_moderate_numbers(checked)
-    return checked if convert else X
+    if convert:
+        return checked
+    return X.astype(np.float64) if getattr(X, "dtype", None) == np.float32 else X
 
 
 def _require_moderate_numbers(X: Any) -> None:

@@ -36,7 +36,7 @@ from ..base.nested import (
     member_ranks,
     seed,
 )
-from ..base.reading import finite_answers
+from ..base.reading import proper_probabilities
 from ..ordinal.arrays import LARGEST_SEED, count_of, require_count
 from ..ordinal.data import OrdinalData
 from ..ordinal.reduction import VoteTally, decode
@@ -430,7 +430,7 @@ def _probabilities(member: Any, X: Any, n_classes: int) -> Matrix:
         return member.tree_.probabilities(X)
     probabilities = np.zeros((_num_samples(X), n_classes))
     if hasattr(member, "predict_proba"):
-        answers = finite_answers(np.asarray(member.predict_proba(X)), member)
+        answers = proper_probabilities(np.asarray(member.predict_proba(X)), member)
         probabilities[:, np.asarray(member.classes_, dtype=np.intp)] = answers
     else:
         probabilities[np.arange(len(probabilities)), member_ranks(member, X, n_classes)] = 1.0

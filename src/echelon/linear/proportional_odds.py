@@ -39,6 +39,9 @@ from ..solvers.linear.cumulative_link import (
 )
 from ..solvers.linear.design import StandardizedDesign
 
+# The ridge of columns that vary by less would overflow, and leaves them no slope anyway.
+_LEAST_SCALE = 1e-120
+
 
 class SeparationWarning(ConvergenceWarning):
     """The inputs separate the classes, so the likelihood has no finite maximum."""
@@ -175,7 +178,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
             n_classes=len(observed),
             weights=weights,
             offset=shift[counted],
-            ridge=self.alpha / design.scale**2,
+            ridge=self.alpha / np.maximum(design.scale, _LEAST_SCALE) ** 2,
             link=get_link(self.link),
         )
         result = solve_cumulative_link(problem, max_iter=self.max_iter, tol=self.tol)

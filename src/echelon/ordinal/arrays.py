@@ -52,6 +52,17 @@ def check_weights(sample_weight: Any, n: int) -> Vector:
     return weights
 
 
+def moderate_weights(weights: Vector) -> Vector:
+    """Weights over a power of two, so that the largest is below 2, where only ratios matter.
+
+    Examples
+    --------
+    >>> moderate_weights(np.array([3e-300, 1.5e-300])) * 2 ** 995
+    array([1., 0.5])
+    """
+    return np.ldexp(weights, 1 - int(np.frexp(weights.max())[1]))
+
+
 def require_positive(name: str, value: Any) -> None:
     """Raise unless a parameter is a finite number above zero."""
     if not isinstance(value, Real) or value is True or not 0.0 < float(value) < np.inf:

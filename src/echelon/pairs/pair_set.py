@@ -456,4 +456,4 @@ def row_weight(pairs: PairSet) -> float:
     n_rows = len(laid_out_rows(pairs)[0])
     if pairs.implied is None:
         return float(n_rows)
-    return float(pairs.implied.weights.sum()) + n_rows - len(pairs.implied.rows)
+    return float(pairs.implied.weights.sum()) + (n_rows - len(pairs.implied.rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, Self
 
@@ -36,7 +37,13 @@ from ..base.mixins import ThresholdModelMixin
 from ..base.pair_explanations import PairExplanation
 from ..base.rounds import StagedMixin, take_rows
 from ..base.validation import one_column
-from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count, require_positive
+from ..ordinal.arrays import (
+    LARGEST_SEED,
+    check_weights,
+    moderate_weights,
+    require_count,
+    require_positive,
+)
 from ..ordinal.data import OrdinalData, class_factors
 from ..ordinal.reduction import decode, exceedance_to_probabilities
 from ..ordinal.thresholds import all_levels, margins
@@ -246,7 +253,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
 
     def _validated(self, X: Any, y: Any, sample_weight: Any) -> OrdinalData:
         self._columns = learn_columns(X, self.nominal)
-        return super()._validated(as_positions(X, self._columns), y, sample_weight)
+        data = super()._validated(as_positions(X, self._columns), y, sample_weight)
+        return replace(data, sample_weight=moderate_weights(data.sample_weight))
 
     def _learn(self, data: OrdinalData) -> None:
         rng = check_random_state(self.random_state)
@@ -479,7 +487,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         require_moderate(weights, "sample_weight")
         if self.class_weight is not None:
             weights = weights * class_factors(self.class_weight, codes, self._scale, weights)[codes]
-        data = take_rows(OrdinalData(X, codes, self._scale, weights), np.flatnonzero(weights))
+        data = OrdinalData(X, codes, self._scale, moderate_weights(weights))
+        data = take_rows(data, np.flatnonzero(weights))
         lacking = np.setdiff1d(self._levels.observed, data.codes)
         if len(lacking) and self.loss != "absolute":
             raise ValueError(

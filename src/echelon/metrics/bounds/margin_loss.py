@@ -12,13 +12,13 @@ from ..._utils.types import Vector
 from ...ordinal.arrays import (
     check_weights,
     finite_vector,
+    moderate_weights,
     read_numbers,
     require_positive,
 )
 from ...pairs.losses import pair_loss
 from ...pairs.misranking import misranked
 from ...pairs.pair_set import PairSet
-from ..ranking.misranking import moderate
 from ..ranking.queries import read_label_column
 
 
@@ -184,4 +184,6 @@ def _read_pairs(y_true: Any, qid: Any, sample_weight: Any) -> PairSet:
             raise ValueError("qid and sample_weight go with labels; found a PairSet with one.")
         return y_true
     labels = read_label_column(y_true)
-    return PairSet.from_labels(labels, qid, moderate(check_weights(sample_weight, len(labels))))
+    return PairSet.from_labels(
+        labels, qid, moderate_weights(check_weights(sample_weight, len(labels)))
+    )

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ..._utils.messages import require_choice
 from ..._utils.types import KeysLike, LabelsLike, Vector, VectorLike, WeightsLike
+from ...ordinal.arrays import moderate_weights
 from ...pairs.misranking import misranked, misranked_by_query
 from ...pairs.pair_set import PairSet
 from .._labels import read_score_vector
@@ -250,7 +251,7 @@ def pair_rows(
     """Rows by query; a query whose rows all have weight zero loses its own weight."""
     view = by_query(y_true, y_score, qid, sample_weight, query_weight)
     counted = view.query_weights * (view.sums(view.weights > 0) > 0)
-    return replace(view, weights=moderate(view.weights), query_weights=counted)
+    return replace(view, weights=moderate_weights(view.weights), query_weights=counted)
 
 
 def query_pairs(view: QueryRows, labels: Vector | None = None, rows: Any = None) -> QueryPairs:
@@ -272,8 +273,3 @@ def tie_error(ties: str) -> float:
     """How much of an error a pair with equal scores is."""
     require_choice("ties", ties, TIE_ERRORS)
     return TIE_ERRORS[ties]
-
-
-def moderate(weights: Vector) -> Vector:
-    """Weights over a power of two, so that the largest is below 2 and no product overflows."""
-    return np.ldexp(weights, 1 - int(np.frexp(weights.max())[1]))

@@ -52,7 +52,9 @@ def solve_pair_dual(
     progress : callable, optional
         Called with the number of passes, the objective, the gap and zero.
     """
-    dual = _PairDual(gram, pairs, C * pairs.weights, squared)
+    # A pair of no weight at all would have an endless ridge.
+    upper = np.maximum(C * pairs.weights, np.finfo(np.float64).tiny)
+    dual = _PairDual(gram, pairs, upper, squared)
     rng = np.random.default_rng(0)
     n_iter = 0
     while True:
