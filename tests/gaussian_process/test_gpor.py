@@ -32,6 +32,7 @@ from support.gaussian_process import (
 )
 
 from echelon import GPOR
+from echelon.gaussian_process import objective as objective_module
 from echelon.gaussian_process.objective import maximise
 from echelon.ordinal.costs import cost_matrix
 
@@ -714,6 +715,22 @@ def test_an_evidence_of_laplace_that_is_right_is_kept(n_inducing, link):
     gap = model.log_marginal_likelihood_value_ - there.log_marginal_likelihood_value_
     assert 0.0 < abs(gap) < 1.0
     assert model.evidence_gap_ == pytest.approx(gap, rel=1e-2)
+
+
+def test_an_evidence_that_cannot_be_checked_gives_way(monkeypatch):
+    solve_ep = objective_module.solve_ep
+
+    def failing(*args, tol, **settings):
+        if tol == objective_module._CHECK_TOLERANCE:
+            raise np.linalg.LinAlgError("Matrix is not positive definite")
+        return solve_ep(*args, tol=tol, **settings)
+
+    monkeypatch.setattr(objective_module, "solve_ep", failing)
+    X, y = ordinal_data(n=30, d=2, K=3, noise=1.0, seed=1)
+    model = GPOR(inference="laplace").fit(X, y)
+    assert np.isnan(model.evidence_gap_)
+    assert model.inference_ == "ep"
+    np.testing.assert_array_equal(model.theta_, GPOR().fit(X, y).theta_)
 
 
 # ------------------------------------------------------------------------------------------ memory

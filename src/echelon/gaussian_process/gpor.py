@@ -162,10 +162,10 @@ class GPOR(ProbabilityMixin, ThresholdModelMixin, BaseEstimator):
         The objective at ``theta_``.
     inference_ : {"ep", "laplace"}
         How the posterior of this fit is approximated: "ep" with ``inference="laplace"`` means that
-        Laplace's evidence was wrong where it was largest.
+        Laplace's evidence was wrong where it was largest, or could not be checked there.
     evidence_gap_ : float
-        Laplace's log evidence at its maximum less that of expectation propagation there. Only with
-        ``inference="laplace"`` and a search for hyperparameters.
+        Laplace's log evidence at its maximum less that of expectation propagation there, NaN where
+        that one fails. Only with ``inference="laplace"`` and a search for hyperparameters.
     feature_relevance_ : ndarray of shape (d,)
         κ of each feature, for kernels that have one for each: the square of the inverse length
         scale, or the weight in a linear kernel. Comparable for features on one scale.

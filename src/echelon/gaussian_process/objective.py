@@ -125,14 +125,17 @@ class EvidenceObjective:
         return evidence
 
     def laplace_gap(self, theta: Vector) -> float:
-        """Laplace's log evidence under θ less that of expectation propagation."""
+        """Laplace's log evidence less that of expectation propagation; NaN where that fails."""
         mode = self.infer(theta)
         prior, precision, claimed = mode.factor.prior, mode.factor.precision, mode.log_evidence
         start = Sites(precision, precision * mode.mean + mode.a)
         # A factor is as large as the prior, and is of no use any more.
         del mode
         likelihood = self._likelihood(self.hyperparameters.with_theta(theta))
-        checked = solve_ep(prior, likelihood, start=start, tol=_CHECK_TOLERANCE)
+        try:
+            checked = solve_ep(prior, likelihood, start=start, tol=_CHECK_TOLERANCE)
+        except np.linalg.LinAlgError:
+            return np.nan
         return claimed - checked.log_evidence
 
     def value(self, theta: Vector) -> float:
