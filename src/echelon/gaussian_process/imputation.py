@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.messages import warn_caller
 from .._utils.types import Array, LabelsLike, MatrixLike
 from ..base.estimator import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from ..base.threads import suitable_threads
 from ..base.validation import all_or_nothing, validate_inputs
 from ..ordinal.arrays import read_numbers, require_count, require_positive
 from ..solvers.gp.low_rank import approximate, estimate_scores
@@ -166,7 +167,8 @@ class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         means = _column_means(filled, W)
         rank = min(self.n_components, *X.shape)
         centred = np.where(W > 0.0, filled - means, 0.0)
-        result = approximate(centred, W, rank, max_iter=self.max_iter, tol=self.tol)
+        with suitable_threads(X):
+            result = approximate(centred, W, rank, max_iter=self.max_iter, tol=self.tol)
         if not result.converged:
             warn_caller(
                 f"LowRankImputer stopped after max_iter={self.max_iter} steps, the last of which "
