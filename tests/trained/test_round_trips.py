@@ -2,12 +2,14 @@
 
 import io
 import json
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 
 import joblib
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from support.data import ordinal_data
 from support.estimators import instances
@@ -93,6 +95,32 @@ def test_machines_without_order_constraints_keep_thresholds_that_fall():
     model = echelon.SVOR(constraints="none", C=0.01).fit(X, y)
     assert (np.diff(model.thresholds_) < 0).any()
     np.testing.assert_array_equal(through_model_file(model).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("kind", [echelon.OnlineRankSVM, echelon.RankPerceptron])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("queries", [False, True])
+def test_a_stream_goes_on_after_loading(kind, make, queries):
+    X, y = ordinal_data(n=60)
+    qid = np.repeat(list("abc"), 20) if queries else None
+    model = kind(random_state=0)
+
+    def learn(model, rows):
+        return model.partial_fit(make(X[rows]), y[rows], qid=None if qid is None else qid[rows])
+
+    learn(model, slice(0, 30))
+    again = through_model_file(model)
+    for learner in (model, again):
+        learn(learner, slice(30, 60))
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+
+
+def test_rows_of_a_stream_that_are_not_complete():
+    X, y = ordinal_data(n=10)
+    model = echelon.OnlineRankSVM(random_state=0).partial_fit(X, y)
+    model._buffer = replace(model._buffer, relevance=model._buffer.relevance[:5])
+    with pytest.raises(ModelFileError, match="its rows are not complete"):
+        through_model_file(model)
 
 
 def test_a_mapping_may_be_empty_and_must_be_made_of_pairs():

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._utils.messages import require_choice
+from .._utils.state import require_state
 from .._utils.types import Index, RandomStateLike, Vector
 from ..base.estimator import BaseEstimator
 from ..base.validation import RankingData
@@ -24,7 +25,7 @@ _NO_QUERY = ()
 
 
 @dataclass(frozen=True)
-class _Rows:
+class StreamRows:
     """Rows of a stream: inputs, labels, queries and weights."""
 
     X: Any
@@ -35,19 +36,27 @@ class _Rows:
     def __len__(self) -> int:
         return len(self.relevance)
 
-    def followed_by(self, other: _Rows) -> _Rows:
+    def followed_by(self, other: StreamRows) -> StreamRows:
+        """These rows and then the others."""
         sparse = sp.issparse(self.X) or sp.issparse(other.X)
         both = (self.X, other.X)
-        return _Rows(
+        return StreamRows(
             sp.vstack(both, format="csr") if sparse else np.vstack(both),
             np.r_[self.relevance, other.relevance],
             self.qid + other.qid,
             np.r_[self.weights, other.weights],
         )
 
-    def take(self, rows: Index) -> _Rows:
+    def check_state(self) -> None:
+        """Raise an error if the parts, as a file may hold them, are not of the same rows."""
+        shape = getattr(self.X, "shape", ())
+        lengths = [len(part) for part in (self.relevance, self.qid, self.weights)]
+        require_state(len(shape) == 2 and lengths == [shape[0]] * 3, "its rows are not complete")
+
+    def take(self, rows: Index) -> StreamRows:
+        """Some of the rows."""
         qid = [self.qid[row] for row in rows]
-        return _Rows(self.X[rows], self.relevance[rows], qid, self.weights[rows])
+        return StreamRows(self.X[rows], self.relevance[rows], qid, self.weights[rows])
 
 
 class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
@@ -148,7 +157,7 @@ class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
         self.buffer_size = buffer_size
         self.random_state = random_state
 
-    _buffer: _Rows | None
+    _buffer: StreamRows | None
 
     def _learn(self, data: RankingData) -> None:
         steps, rng = self._steps(), self._new_generator()
@@ -179,7 +188,7 @@ class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
         if data.relevance is not None:
             codes, ids = query_codes(data.qid, n)
             qid = [_NO_QUERY] * n if data.qid is None else [ids[code] for code in codes]
-            rows = _Rows(X, data.relevance, qid, data.sample_weight)
+            rows = StreamRows(X, data.relevance, qid, data.sample_weight)
             if self._buffer is not None:
                 known = len(self._buffer)
                 rows = self._buffer.followed_by(rows)
@@ -195,7 +204,7 @@ class OnlineRankSVM(StreamedRankerMixin, LinearRankerMixin, BaseEstimator):
             return X, (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
         return X, sampler.draw(size, self._rng)
 
-    def _sample(self, rows: _Rows, n_new: int) -> None:
+    def _sample(self, rows: StreamRows, n_new: int) -> None:
         """Keep each row seen so far with the same probability."""
         known = len(rows) - n_new
         places = list(range(known))

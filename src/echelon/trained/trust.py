@@ -63,6 +63,7 @@ OWN_TYPES: dict[str, str] = {
     "echelon.ordinal.Probit": "echelon.ordinal.likelihoods.Probit",
     "echelon.ranking.DescentState": "echelon.solvers.ranking.online.DescentState",
     "echelon.ranking.PairPerceptron": "echelon.solvers.ranking.online.PairPerceptron",
+    "echelon.ranking.StreamRows": "echelon.ranking.online_rank_svm.StreamRows",
     "echelon.rules.InputColumns": "echelon.rules.columns.InputColumns",
     "echelon.rules.Interval": "echelon.solvers.rules.bodies.Interval",
     "echelon.rules.Levels": "echelon.rules.ensemble.Levels",
