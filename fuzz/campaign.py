@@ -6,6 +6,9 @@ import importlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
 
 ANSWERED = "answered"
 REFUSED = "refused"
@@ -19,6 +22,18 @@ FINDINGS = {
     "different": "another answer without a word",
     "harm": "something was run, opened or left behind that must not be",
 }
+
+
+def not_finite(name: str, answer: Any) -> bool:
+    """Whether an answer has NaN, or infinity where none may be.
+
+    The thresholds beside labels that a model never predicts, and margins at them, are infinite.
+    """
+    array = np.asarray(answer)
+    if array.dtype.kind != "f":
+        return False
+    allowed = name in ("thresholds_", "decision_function")
+    return bool(np.isnan(array).any() if allowed else not np.isfinite(array).all())
 
 
 @dataclass(frozen=True)

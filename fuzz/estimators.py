@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from fuzz.awkward_data import Awkward, draw_data
-from fuzz.campaign import ANSWERED, REFUSED, Case
+from fuzz.campaign import ANSWERED, REFUSED, Case, not_finite
 from fuzz.drawn_estimators import DRAWS, draw_estimator
 
 NAMES = sorted(DRAWS)
@@ -120,9 +120,7 @@ def _check(model: Any, name: str, value: Any, n: int) -> Fault:
     if name == "predict_interval":
         return None
     array = np.asarray(value)
-    infinite_allowed = name in ("thresholds_", "decision_function")
-    bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
-    if bad.any() and not (infinite_allowed and np.isinf(array[bad]).all()):
+    if not_finite(name, array):
         return "not finite", name
     if name == "predict_proba" and not _are_probabilities(array):
         return "different", "probabilities are negative or do not sum to one"

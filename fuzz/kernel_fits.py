@@ -20,7 +20,7 @@ from echelon import (
     RankRules,
     RankSVM,
 )
-from fuzz.campaign import ANSWERED, REFUSED, Case
+from fuzz.campaign import ANSWERED, REFUSED, Case, not_finite
 
 Rng = np.random.Generator
 
@@ -57,6 +57,7 @@ MODELS: dict[str, Callable[[Rng], Any]] = {
     "LinearRankSVM": lambda rng: LinearRankSVM(loss=_pick(rng, "squared_hinge", "hinge")),
     "RankSVM": lambda rng: RankSVM(),
 }
+METHODS = ("predict", "decision_function", "predict_latent", "predict_proba")
 WITH_MISSING = {"ORStump", "ORTree", "RankRules", "RankBoost", "OrdinalBagging"}
 
 
@@ -67,16 +68,11 @@ def case(rng: Rng) -> Case:
     model = MODELS[name](rng)
     try:
         model.fit(X, y, **({"qid": qid} if hasattr(model, "rank") else {}))
-        answers = [model.predict(X), *_more(model, X)]
+        answers = {name: getattr(model, name)(X) for name in METHODS if hasattr(model, name)}
     except ValueError as error:
         return Case(f"{name} on native loops", REFUSED, str(error))
-    finite = all(np.isfinite(np.asarray(answer, dtype=float)).all() for answer in answers)
-    return Case(f"{name} on native loops", ANSWERED if finite else "not finite")
-
-
-def _more(model: Any, X: Any) -> list[Any]:
-    methods = ("decision_function", "predict_latent", "predict_proba")
-    return [getattr(model, m)(X) for m in methods if hasattr(model, m)]
+    bad = [method for method, answer in answers.items() if not_finite(method, answer)]
+    return Case(f"{name} on native loops", "not finite" if bad else ANSWERED, ", ".join(bad))
 
 
 def _data(rng: Rng, *, missing: bool) -> tuple[Any, Any, Any]:

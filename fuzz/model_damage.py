@@ -14,6 +14,7 @@ import struct
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -234,6 +235,8 @@ def _states(tree: Any) -> list[dict[str, Any]]:
 
 
 def _pick(rng: np.random.Generator, choices: Any) -> Any:
+    if not len(choices):
+        raise LookupError("There is nothing of this kind to spoil.")
     return choices[int(rng.integers(len(choices)))]
 
 
@@ -365,7 +368,9 @@ def nodes(content: bytes, rng: np.random.Generator) -> bytes:
         _text,
     ]
     for _ in range(int(rng.integers(1, 4))):
-        _pick(rng, ways)(tree, rng)
+        # A change before may have taken away all that this one would spoil.
+        with suppress(LookupError):
+            _pick(rng, ways)(tree, rng)
     return archive_of(with_sums({**found, TREE: json.dumps(tree).encode()}))
 
 

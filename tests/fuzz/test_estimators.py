@@ -131,6 +131,20 @@ def test_columns_that_hardly_vary_get_no_slope_under_a_ridge():
     assert model.coef_[-1] == pytest.approx(0.0, abs=1e-30)
 
 
+def test_pairs_of_few_rows_under_a_large_penalty_are_solved_in_the_dual():
+    # Steps up to the first bound alone took hundreds of passes.
+    X, y = ordinal_data(n=60, K=6, noise=1.0)
+    model = RankSVM(2e4, solver="dual", max_iter=15).fit(X, y)
+    assert model.converged_
+    primal = RankSVM(2e4, solver="primal").fit(X, y)
+    assert model.objective_ == pytest.approx(primal.objective_, rel=1e-5)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore")
+def test_steps_that_are_endlessly_bad_under_large_weights():
+    assert case(504542).outcome not in FINDINGS
+
+
 @pytest.mark.filterwarnings("error")
 def test_single_precision_with_large_weights():
     X, y = ordinal_data(n=40, K=3)

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import linprog
+from scipy.optimize import OptimizeResult, linprog
 from sklearn.exceptions import ConvergenceWarning
 from support.listed_pairs import differences, listed, ranking_data
 
 from echelon.pairs import PairSet
 from echelon.ranking import MarginLPRanker
+from echelon.solvers.ranking import margin_lp
 from echelon.solvers.ranking.margin_lp import _Master
 
 
@@ -170,7 +171,7 @@ def test_the_certificate_is_true_in_any_unit(unit, nu, norm):
 
 @pytest.mark.parametrize("norm", ["l1", "linf"])
 def test_any_multipliers_bound_the_master_from_above(norm):
-    master = _Master(np.ones(3, dtype=bool), norm, 5.0)
+    master = _Master(np.array([4.0, 1.0, 1.0] if norm == "l1" else [2.0, 1.0, 1.0]), norm)
     slope = np.array([0.5, -0.2, 0.1])
     master.add(np.r_[slope, 0.5, -1.0][None])
     # At ρ = 5, the largest allowed, with z = 2.5 − slope·w.
@@ -178,3 +179,25 @@ def test_any_multipliers_bound_the_master_from_above(norm):
     assert master.solve()[2] == pytest.approx(best)
     for size in (0.0, 0.1, 1.0, 2.0, 10.0):
         assert master._bound(np.array([size])) >= best - 1e-12
+
+
+def test_large_inputs_that_do_not_vary_leave_the_programme_solvable():
+    X, y, qid = ranking_data(n=40)
+    wide = sp.csr_array(np.column_stack([X, np.full(len(X), 1e14)]))
+    found = MarginLPRanker(0.5, norm="linf").fit(wide, y, qid=qid)
+    expected = MarginLPRanker(0.5, norm="linf").fit(X, y, qid=qid)
+    assert found.converged_
+    assert found.objective_ == pytest.approx(expected.objective_, abs=2e-3)
+
+
+def test_a_programme_that_the_solver_gives_up(monkeypatch):
+    X, y, qid = ranking_data(n=40)
+
+    def unknown(*args, **kwargs):
+        return OptimizeResult(x=None, message="model_status is Unknown")
+
+    monkeypatch.setattr(margin_lp, "linprog", unknown)
+    with pytest.warns(ConvergenceWarning, match="or scale X"):
+        model = MarginLPRanker(0.5).fit(X, y, qid=qid)
+    assert not model.converged_
+    assert 0.0 < model.duality_gap_ < np.inf

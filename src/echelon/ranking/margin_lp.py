@@ -125,7 +125,7 @@ class MarginLPRanker(LinearRankerMixin, BaseEstimator):
             warn_caller(
                 f"The cutting plane method stopped after {result.n_iter} steps with a gap of "
                 f"{self.duality_gap_:.2g}, above tol={self.tol:g} in units of "
-                f"{result.scale:.2g}; raise max_iter or tol.",
+                f"{result.scale:.2g}; raise max_iter or tol, or scale X.",
                 ConvergenceWarning,
             )
         elif not self.coef_.any():

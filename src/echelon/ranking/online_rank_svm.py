@@ -49,7 +49,7 @@ class StreamRows:
 
     def check_state(self) -> None:
         """Raise an error if the parts, as a file may hold them, are not of the same rows."""
-        shape = getattr(self.X, "shape", ())
+        shape: tuple[int, ...] = getattr(self.X, "shape", ())
         lengths = [len(part) for part in (self.relevance, self.qid, self.weights)]
         require_state(len(shape) == 2 and lengths == [shape[0]] * 3, "its rows are not complete")
 

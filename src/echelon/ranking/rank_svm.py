@@ -59,7 +59,8 @@ class RankSVM(KernelMachineMixin, RankSVMMixin, BaseEstimator):
     solver : {"auto", "primal", "dual"}, default="auto"
         "primal" is Newton's method, and never lists pairs from labels. "dual" solves [MRT18]
         (10.10) with a variable for each pair, and lists them all. "auto" takes the dual for the
-        hinge over up to 2,000 stated pairs without labels, where it is the faster one.
+        hinge over up to 2,000 stated pairs without labels, where it is the faster one. With
+        `n_components` the primal is solved.
     normalize : bool, default=True
         Whether C weighs the mean loss of the pairs times the weight of the rows in pairs, or the
         sum over pairs as (10.9) has it, which grows as n².
@@ -173,8 +174,14 @@ class RankSVM(KernelMachineMixin, RankSVMMixin, BaseEstimator):
         super()._check_parameters()
         require_choice("solver", self.solver, ("auto", "primal", "dual"))
         require_positive("cache_size", self.cache_size)
-        if self.n_components is not None:
-            require_count("n_components", self.n_components)
+        if self.n_components is None:
+            return
+        require_count("n_components", self.n_components)
+        if self.solver == "dual":
+            raise ValueError(
+                "solver must be 'auto' or 'primal' with n_components, which are coefficients of "
+                "the primal; found 'dual'."
+            )
 
     def _solve(self, kernel: Kernel, problem: RankProblem) -> tuple[Vector, PairSolution]:
         """Coefficients of the rows, and the certificate."""
@@ -203,15 +210,9 @@ class RankSVM(KernelMachineMixin, RankSVMMixin, BaseEstimator):
 
         rng = check_random_state(self.random_state)
         found = factor_kernel(column, kernel.diagonal(X), n_components, rng)
-        if self._takes_dual(pairs):
-            gram = found.factor @ found.factor.T
-            solution = solve_pair_dual(gram, pairs.to_listed(), C, **settings)
-            coef = found.factor.T @ solution.coef
-        else:
-            solution = solve_linear_pairs(found.factor, pairs, C, **settings)
-            coef = solution.coef
+        solution = solve_linear_pairs(found.factor, pairs, C, **settings)
         of_rows = np.zeros(X.shape[0])
-        of_rows[found.pivots] = found.coefficients(coef)
+        of_rows[found.pivots] = found.coefficients(solution.coef)
         return of_rows, solution
 
     def _takes_dual(self, pairs: PairSet) -> bool:

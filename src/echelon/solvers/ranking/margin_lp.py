@@ -29,7 +29,6 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
@@ -185,18 +184,21 @@ def maximise_margin(
     Each step evaluates the optimum of the master, and the middle between it and the best point
     known: the middle makes deeper cuts, the optimum is a vertex.
     """
-    X, varies, unit = _in_range(X)
+    X, spans, unit = _in_range(X)
     oracle = _HardMargin(X, pairs) if nu == 0.0 else _SoftMargin(X, pairs, nu)
     mean = _mean_difference(X, pairs)
     scale = float(np.abs(mean).max() if norm == "l1" else np.abs(mean).sum())
-    master = _Master(varies, norm, _widest(X, norm))
+    master = _Master(spans, norm)
     # The mean over all pairs is never below that of the least margins.
     master.add(np.r_[-mean, 1.0, -1.0][None])
-    upper, n_iter = np.inf, 0
+    upper, n_iter = master.widest, 0
     best = centre = _Point(np.zeros(len(mean)), 0.0, 0.0, np.empty((0, len(mean) + 2)))
     while n_iter < max_iter and upper - best.value > tol * scale:
         n_iter += 1
-        coef, margin, bound = master.solve()
+        found = master.solve()
+        if found is None:
+            break
+        coef, margin, bound = found
         upper = min(upper, bound)
         slack = 0.1 * max(upper - centre.value, 0.0)
         vertex = oracle.at(coef, margin, slack)
@@ -220,14 +222,16 @@ def maximise_margin(
 class _Master:
     """max ρ − z over the cuts made so far, ‖w‖ ≤ 1 and z ≥ 0."""
 
-    def __init__(self, varies: npt.NDArray[np.bool_], norm: str, widest: float) -> None:
-        d = len(varies)
+    def __init__(self, spans: Vector, norm: str) -> None:
+        d = len(spans)
         self._split = norm == "l1"
         self._cuts = np.empty((0, d + 2))
         self._age = np.empty(0, dtype=np.intp)
         self.n_made = 0
-        free = varies.astype(np.float64)
-        self._free, self._widest = free, widest
+        free = (spans > 0.0).astype(np.float64)
+        # No margin is wider than the inputs are apart.
+        widest = 1.0 + float(spans.max() if self._split else spans.sum())
+        self._free, self.widest = free, widest
         # A constant input has no part in any margin.
         low = np.zeros(2 * d) if self._split else -free
         high = np.tile(free, 2) if self._split else free
@@ -239,8 +243,8 @@ class _Master:
         self._age = np.r_[self._age, np.zeros(len(cuts), dtype=np.intp)]
         self.n_made += len(cuts)
 
-    def solve(self) -> tuple[Vector, float, float]:
-        """Optimal w and ρ, and a bound of the optimum."""
+    def solve(self) -> tuple[Vector, float, float] | None:
+        """Optimal w and ρ, and a bound of the optimum; None where rounding defeats the solver."""
         d, rows = self._cuts.shape[1] - 2, self._cuts
         limits = np.zeros(len(rows))
         if self._split:
@@ -250,7 +254,7 @@ class _Master:
             limits = np.r_[limits, 1.0]
         found = linprog(self._objective, A_ub=rows, b_ub=limits, bounds=self._bounds)
         if found.x is None:
-            raise RuntimeError(f"The linear programme could not be solved: {found.message}")
+            return None
         multipliers = np.maximum(-found.ineqlin.marginals[: len(self._cuts)], 0.0)
         bound = self._bound(multipliers)
         self._age = np.where(multipliers > 0.0, 0, self._age + 1)
@@ -266,7 +270,7 @@ class _Master:
         total = (multipliers / max(excess, 1.0)) @ self._cuts
         slopes = np.abs(total[:-2]) * self._free
         reach = slopes.max(initial=0.0) if self._split else slopes.sum()
-        return float(reach + self._widest * abs(1.0 - total[-2]))
+        return float(reach + self.widest * abs(1.0 - total[-2]))
 
 
 class _HardMargin:
@@ -351,15 +355,8 @@ def _mean_difference(X: Any, pairs: PairSet) -> Vector:
     return -np.asarray(X.T @ point.gradient) / pairs.total_weight
 
 
-def _widest(X: Any, norm: str) -> float:
-    """No margin is wider than this: twice the largest entry, or the largest sum of a row."""
-    size = abs(X)
-    reach = size.max() if norm == "l1" else np.asarray(size.sum(axis=1)).max()
-    return 2.0 * float(reach) + 1.0
-
-
-def _in_range(X: Any) -> tuple[Any, npt.NDArray[np.bool_], float]:
-    """Inputs of a range near one, which of them vary, and the unit: a power of two, so exact."""
+def _in_range(X: Any) -> tuple[Any, Vector, float]:
+    """Inputs in a unit, the range of each in it, and the unit: a power of two, so exact."""
     if sp.issparse(X):
         low, high = (np.ravel(side(axis=0).toarray()) for side in (X.min, X.max))
         middle = 0.0
@@ -369,4 +366,4 @@ def _in_range(X: Any) -> tuple[Any, npt.NDArray[np.bool_], float]:
     # A margin has differences of rows alone, so dense inputs may lie around zero.
     widest = float((high - low).max())
     unit = 2.0 ** np.round(np.log2(widest)) if widest > 0.0 else 1.0
-    return (X - middle if np.any(middle) else X) / unit, high > low, float(unit)
+    return (X - middle if np.any(middle) else X) / unit, (high - low) / unit, float(unit)

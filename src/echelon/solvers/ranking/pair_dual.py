@@ -6,7 +6,7 @@ With u_p = C·c_p and k_ij the kernel, the dual variables maximise
     Σ α − Σ α²/(4u) − ½‖Σ α_p (k_winner − k_loser)‖²     with 0 ≤ α         (squared hinge).
 
 Steps in one variable at a time keep the scores of all rows, and find out which variables lie
-strictly between their bounds. Newton's step settles those together, up to the first bound.
+strictly between their bounds. Newton's step moves those together, each up to its bound.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .pair_newton import PairSolution, Progress
 
 _LARGEST_SYSTEM = 2_000
 _NEWTON_STEPS = 20
+_HALVINGS = 10
 
 
 def solve_pair_dual(
@@ -130,8 +131,14 @@ class _PairDual:
             )
         t = np.maximum(0.0, self.slack())
         primal = half_norm + float(self.upper @ (t**2 if self.squared else t))
-        charge = 0.5 * float(self.ridge @ self.alpha**2)
-        return primal, primal - (float(self.alpha.sum()) - charge - half_norm)
+        return primal, primal - self.dual_objective()
+
+    def dual_objective(self) -> float:
+        """What α maximises."""
+        # Negative eigenvalues let it grow without end, which the certificate tells.
+        with np.errstate(over="ignore", invalid="ignore"):
+            charge = 0.5 * float(self.ridge @ self.alpha**2)
+            return float(self.alpha.sum()) - charge - 0.5 * float(self.coef @ self.scores)
 
     def single_steps(self, rng: np.random.Generator) -> None:
         """One step in every variable that can rise the objective, in a random order."""
@@ -147,24 +154,37 @@ class _PairDual:
                 self.scores += (after - before) * (self.gram[i] - self.gram[j])
 
     def newton_steps(self) -> None:
-        """Newton's step in the variables between their bounds, until none of them is met."""
+        """Newton's steps in the variables between their bounds, until no bound is met."""
         for _ in range(_NEWTON_STEPS):
             free = np.flatnonzero((self.alpha > 0.0) & (self.alpha < self.limit))
             if not 0 < len(free) <= _LARGEST_SYSTEM:
                 return
             self.refresh()
-            rise = self.rise()[free]
-            step = self._newton_step(free, rise)
-            left = np.where(step > 0.0, self.limit[free] - self.alpha[free], self.alpha[free])
-            with np.errstate(divide="ignore", invalid="ignore"):
-                longest = np.where(step != 0.0, left / np.abs(step), np.inf)
-            first = int(np.argmin(longest))
-            length = min(1.0, float(longest[first]))
-            self.alpha[free] = np.clip(self.alpha[free] + length * step, 0.0, self.limit[free])
-            if length == 1.0:
+            if not self._climb(free, self._newton_step(free, self.rise()[free])):
                 return
-            met = free[first]
-            self.alpha[met] = self.limit[met] if step[first] > 0.0 else 0.0
+
+    def _climb(self, free: Index, step: Vector) -> bool:
+        """Go along a step, cut off at the bounds, where it leads highest; whether it was cut."""
+        before, limit = self.alpha[free], self.limit[free]
+        left = np.where(step > 0.0, limit - before, before)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            longest = np.where(step != 0.0, left / np.abs(step), np.inf)
+        # Up to the first bound the objective rises; beyond, halves of the step may lead higher.
+        first = int(np.argmin(longest))
+        shortest = min(1.0, float(longest[first]))
+        ends = [np.clip(before + shortest * step, 0.0, limit)]
+        if shortest < 1.0:
+            ends[0][first] = limit[first] if step[first] > 0.0 else 0.0
+            halves = 0.5 ** np.arange(_HALVINGS)
+            ends += [np.clip(before + t * step, 0.0, limit) for t in halves[halves > shortest]]
+        self.alpha[free] = max(ends, key=lambda values: self._height(free, values))
+        return shortest < 1.0
+
+    def _height(self, free: Index, values: Vector) -> float:
+        """Dual objective with other values of some variables."""
+        self.alpha[free] = values
+        self.refresh()
+        return self.dual_objective()
 
     def _newton_step(self, free: Index, rise: Vector) -> Vector:
         i, j = self.pairs.winners[free], self.pairs.losers[free]
