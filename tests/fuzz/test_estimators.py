@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.linalg import LinAlgError
 from sklearn.linear_model import Ridge
 from sklearn.naive_bayes import GaussianNB
 from support.data import ordinal_data
@@ -140,9 +141,22 @@ def test_pairs_of_few_rows_under_a_large_penalty_are_solved_in_the_dual():
     assert model.objective_ == pytest.approx(primal.objective_, rel=1e-5)
 
 
-@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore")
-def test_steps_that_are_endlessly_bad_under_large_weights():
-    assert case(504542).outcome not in FINDINGS
+@pytest.mark.parametrize("seed", [504542, 721627, 701583])
+def test_overflow_on_the_way_is_not_told(seed):
+    assert case(seed).outcome not in FINDINGS
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("float division by zero"), LinAlgError("x.")])
+def test_arithmetic_that_fails_gets_a_sentence(monkeypatch, error):
+    def fail(*args):
+        raise error
+
+    monkeypatch.setattr(ProportionalOdds, "_learn", fail)
+    sentence = (
+        r"ProportionalOdds cannot compute with these numbers \((float division by zero|x)\): "
+    )
+    with pytest.raises(ValueError, match=sentence):
+        ProportionalOdds().fit(*ordinal_data(n=20, K=3))
 
 
 @pytest.mark.filterwarnings("error")

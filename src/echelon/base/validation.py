@@ -30,7 +30,10 @@ _LEAST_PAIRS = 1e-100
 def all_or_nothing(
     fit: Callable[Concatenate[Model, Arguments], Result],
 ) -> Callable[Concatenate[Model, Arguments], Result]:
-    """Decorate ``fit`` so that a call that raises leaves the estimator as it was."""
+    """Decorate ``fit`` so that a call that raises leaves the estimator as it was.
+
+    Arithmetic that fails, as on weights of 1e45 beside 1, is told in words of ours.
+    """
 
     @functools.wraps(fit)
     def guarded(self: Model, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -38,12 +41,24 @@ def all_or_nothing(
         before = state.copy()
         try:
             return fit(self, *args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             state.clear()
             state.update(before)
-            raise
+            if not _is_arithmetic(error):
+                raise
+            trouble = str(error).rstrip(".")
+            raise ValueError(
+                f"{type(self).__name__} cannot compute with these numbers ({trouble}): scale X and "
+                "sample_weight, or choose parameters of moderate size."
+            ) from error
 
     return guarded
+
+
+def _is_arithmetic(error: BaseException) -> bool:
+    if isinstance(error, (ArithmeticError, np.linalg.LinAlgError)):
+        return True
+    return isinstance(error, ValueError) and "must not contain infs or NaNs" in str(error)
 
 
 def validate_ordinal_fit(

@@ -28,6 +28,8 @@ from .stumps import Stump, StumpSearch
 SLOPE = 2.0
 # Steps times rows of one native call, about a tenth of a second.
 _CALL = 10**7
+# Weights of inputs of a smaller range would overflow.
+_LEAST_RANGE = 1e-100
 # Numbers in a block of rows times learners.
 _BLOCK = 2**20
 
@@ -76,8 +78,8 @@ class LinearSearch:
         self._X = X
         self._shares = weights / weights.sum()
         self._steps = steps
-        # Constant inputs take no part, not even in the draws.
-        self._varying = np.flatnonzero(X.max(axis=0) > X.min(axis=0))
+        # Constant inputs take no part, not even in the draws, nor those with endless weights.
+        self._varying = np.flatnonzero(X.max(axis=0) - X.min(axis=0) > _LEAST_RANGE)
         self._centre = self._shares @ X[:, self._varying]
         columns = np.ascontiguousarray((X[:, self._varying] - self._centre).T)
         # The largest value first: squares of inputs in any units stay finite.

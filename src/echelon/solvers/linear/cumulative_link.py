@@ -143,10 +143,10 @@ def _evaluate(problem: CumulativeLinkProblem, parameters: Vector) -> _Point:
     edges = np.concatenate([[-np.inf], thresholds, [np.inf]])
     lower, upper = edges[problem.codes] - scores, edges[problem.codes + 1] - scores
     terms = interval_terms(problem.link, lower, upper)
-    # Far steps under large weights are endlessly bad.
-    with np.errstate(over="ignore"):
+    # Far steps under large weights are endlessly bad, and no better than NaN.
+    with np.errstate(over="ignore", invalid="ignore"):
         log_likelihood = float(problem.weights @ terms.log_p)
-    penalty = 0.5 * float(problem.ridge @ coef**2)
+        penalty = 0.5 * float(problem.ridge @ coef**2)
     return _Point(parameters, penalty - log_likelihood, log_likelihood, terms)
 
 
