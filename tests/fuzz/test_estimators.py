@@ -23,6 +23,7 @@ from echelon import (
 )
 from echelon.ordinal.gaussian_intervals import tilted_terms
 from echelon.ordinal.likelihoods import get_link
+from echelon.solvers.linear.calibration import calibrate_isotonic, isotonic_exceedance
 from echelon.solvers.linear.svor_path import direct_solver
 from fuzz.campaign import FINDINGS
 from fuzz.drawn_estimators import DRAWS
@@ -141,7 +142,7 @@ def test_pairs_of_few_rows_under_a_large_penalty_are_solved_in_the_dual():
     assert model.objective_ == pytest.approx(primal.objective_, rel=1e-5)
 
 
-@pytest.mark.parametrize("seed", [504542, 721627, 701583])
+@pytest.mark.parametrize("seed", [504542, 721627, 701583, 96079])
 def test_overflow_on_the_way_is_not_told(seed):
     assert case(seed).outcome not in FINDINGS
 
@@ -157,6 +158,13 @@ def test_arithmetic_that_fails_gets_a_sentence(monkeypatch, error):
     )
     with pytest.raises(ValueError, match=sentence):
         ProportionalOdds().fit(*ordinal_data(n=20, K=3))
+
+
+@pytest.mark.filterwarnings("error")
+def test_curves_whose_knots_are_as_good_as_equal():
+    found = calibrate_isotonic(np.array([[0.0], [1e-310]]), np.array([0, 1]), 2, np.ones(2))
+    heights = isotonic_exceedance(found, np.array([[0.0], [5e-311], [1e-310], [1.0]]), 2)
+    np.testing.assert_allclose(heights[:, 0], [1 / 6, 1 / 2, 5 / 6, 5 / 6])
 
 
 @pytest.mark.filterwarnings("error")

@@ -55,8 +55,11 @@ class HingeLoss:
         lost = self._moments(order, -1.0, entered[1])
         power = 2 if self._squared else 1
         net = lost[:, power - 1] - won[:, power - 1]
+        # A search along a line may look too far.
+        with np.errstate(over="ignore"):
+            value = float(order.factors @ won[:, power])
         return HingePoint(
-            value=float(order.factors @ won[:, power]),
+            value=value,
             gradient=order.scatter(power * order.factors * net, self._n_items),
             slope=power * float(order.factors @ won[:, power - 1]),
             order=order,

@@ -24,7 +24,7 @@ from echelon.kernels.cache import CachedRows, GramRows
 from echelon.ordinal.costs import cost_matrix, threshold_weights
 from echelon.solvers.svor import dual as threshold_dual
 from echelon.solvers.svor import smo as threshold_smo
-from echelon.solvers.svor.dual import Coupling, scaled_start
+from echelon.solvers.svor.dual import Coupling, ThresholdDual, scaled_start
 from echelon.solvers.svor.smo import solve_threshold_dual
 
 every_formulation = pytest.mark.parametrize(("form", "cost"), FORMULATIONS)
@@ -78,6 +78,14 @@ def assert_values(problem, solution):
 @settings(max_examples=250)
 @given(problems())
 def test_every_solution_is_certified(problem):
+    assert_certified(problem, solve(problem), 1e-3)
+
+
+def test_penalised_thresholds_and_rows_that_are_all_alike():
+    # Without a constraint on the sums of multipliers the mean of the rows counts as well.
+    codes = np.arange(30) % 11
+    dual = ThresholdDual(codes, np.full((10, 30), 1000.0), Coupling.RIDGE)
+    problem = Problem(dual, np.ones((30, 30)))
     assert_certified(problem, solve(problem), 1e-3)
 
 

@@ -186,13 +186,26 @@ def isotonic_exceedance(calibration: IsotonicCalibration, scores: Matrix, n_clas
     """
     columns = np.broadcast_to(scores, (len(scores), n_classes - 1))
     heights = [
-        np.interp(columns[:, k], *curve)
+        _on_curve(columns[:, k], *curve)
         for curve, k in zip(calibration.curves, calibration.observed[:-1], strict=True)
     ]
     framed = np.ones((len(scores), len(heights) + 2))
     framed[:, 1:-1] = _with_shares(calibration, monotone_exceedance(np.column_stack(heights)))
     framed[:, -1] = 0.0
     return np.asarray(framed[:, level_of_threshold(calibration.observed, n_classes)])
+
+
+def _on_curve(scores: Vector, knots: Vector, heights: Vector) -> Vector:
+    """Heights of a curve that is straight between its knots and level beyond them.
+
+    NumPy's ``interp`` divides by the distance of two knots first, which may be as good as zero.
+    """
+    if len(knots) == 1:
+        return np.full(len(scores), heights[0])
+    left = np.clip(np.searchsorted(knots, scores, side="right") - 1, 0, len(knots) - 2)
+    start, end = knots[left], knots[left + 1]
+    part = (np.clip(scores, start, end) - start) / (end - start)
+    return np.asarray(heights[left] + part * (heights[left + 1] - heights[left]))
 
 
 def isotonic_thresholds(calibration: IsotonicCalibration, n_classes: int) -> Vector:

@@ -127,7 +127,7 @@ def _ascending_boxes(
     if start is None:
         least = float(dual.upper.min(initial=largest, where=dual.upper > 0.0))
         alike = np.minimum(dual.upper, _ALIKE * least)
-        n_stages = _n_stages(float(alike.max()) * _spread(source) / _SOFT)
+        n_stages = _n_stages(float(alike.max()) * _spread(dual, source) / _SOFT)
         for stage in range(n_stages, 0, -1):
             yield alike / _STAGE_FACTOR**stage
         first = _ALIKE * least
@@ -142,8 +142,13 @@ def _n_stages(ratio: float) -> int:
     return int(np.ceil(np.log(max(1.0, ratio)) / np.log(_STAGE_FACTOR)))
 
 
-def _spread(source: RowSource) -> float:
-    """Mean squared distance of examples from their mean in the kernel's space, from a sample."""
+def _spread(dual: ThresholdDual, source: RowSource) -> float:
+    """Mean squared distance of examples from their mean in the kernel's space, from a sample.
+
+    From zero where thresholds are penalised, whose squares count as one more dimension.
+    """
+    if dual.penalised:
+        return float(source.diagonal.mean()) + 1.0
     n = len(source.diagonal)
     sample = np.unique(np.linspace(0, n - 1, min(n, 200)).astype(np.intp))
     return float(source.diagonal.mean() - source.block(sample).mean())
