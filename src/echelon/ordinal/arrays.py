@@ -57,8 +57,8 @@ def moderate_weights(weights: Vector) -> Vector:
 
     Examples
     --------
-    >>> moderate_weights(np.array([3e-300, 1.5e-300])) * 2 ** 995
-    array([1., 0.5])
+    >>> moderate_weights(np.array([2.0**-1000, 2.0**-1002]))
+    array([1.  , 0.25])
     """
     return np.ldexp(weights, 1 - int(np.frexp(weights.max())[1]))
 
