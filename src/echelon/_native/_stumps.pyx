@@ -311,7 +311,7 @@ def trace_cuts(
 
     Among costs that are equal up to the slack of rounding the least cut wins. ``at`` has a row for each threshold and room for a number per bin and one more.
     """
-    cdef Py_ssize_t thresholds = sums.shape[1], n_bins = stop - start, g, k, m
+    cdef Py_ssize_t thresholds = sums.shape[1], n_bins, g, k, m
     cdef double *prefix
     cdef double *best
     cdef double value, sign = 1.0 if rising else -1.0
@@ -319,6 +319,7 @@ def trace_cuts(
         raise IndexError(
             f"start and stop must be in 0 … {sums.shape[0]} and ascend; found {start} and {stop}."
         )
+    n_bins = stop - start
     # Numbers of bins are kept in 32 bits.
     check_numbered("bins", n_bins)
     check_room("at", at.shape[0], thresholds)
