@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +36,23 @@ def not_finite(name: str, answer: Any) -> bool:
         return False
     allowed = name in ("thresholds_", "decision_function")
     return bool(np.isnan(array).any() if allowed else not np.isfinite(array).all())
+
+
+def judge(error: Exception, *, checks_of_others: bool = False) -> tuple[str, str]:
+    """Whether an exception is a sentence of ours, or one of scikit-learn's if that will do."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = Path(frames[-1].filename)
+    detail = f"{type(error).__name__}: {error} ({place.name}:{frames[-1].lineno})"
+    if not isinstance(error, (ValueError, TypeError)):
+        return "foreign", detail
+    text = str(error)
+    if checks_of_others and "sklearn" in place.parts:
+        return REFUSED, detail
+    if "echelon" not in place.parts:
+        return "foreign", detail
+    if "\n" in text or not text.endswith((".", "?")):
+        return "foreign", f"no sentence: {detail}"
+    return REFUSED, detail
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from fuzz.awkward_data import Awkward, draw_data
-from fuzz.campaign import ANSWERED, REFUSED, Case, not_finite
+from fuzz.campaign import ANSWERED, REFUSED, Case, judge, not_finite
 from fuzz.drawn_estimators import DRAWS, draw_estimator
 
 NAMES = sorted(DRAWS)
@@ -41,7 +41,7 @@ def case(seed: int) -> Case:
         try:
             fault = _try(model, data, rng.random() < 0.2, seen)
         except Exception as error:
-            outcome, detail = _judge(error)
+            outcome, detail = judge(error, checks_of_others=True)
             left = sorted(k for k in vars(model) if k.endswith("_"))
             if outcome == REFUSED and left and name != SEARCH and _was_in_fit(error):
                 outcome, detail = "different", f"a failed fit left {left}: {detail}"
@@ -153,23 +153,6 @@ def _first(faults: Iterator[Fault]) -> Fault:
 def _was_in_fit(error: Exception) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
     return any(f.name == "_fit" and f.filename == __file__ for f in frames)
-
-
-def _judge(error: Exception) -> tuple[str, str]:
-    """Whether an exception is a sentence of ours, or of scikit-learn's checks."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = Path(frames[-1].filename)
-    detail = f"{type(error).__name__}: {error} ({place.name}:{frames[-1].lineno})"
-    if not isinstance(error, (ValueError, TypeError)):
-        return "foreign", detail
-    text = str(error)
-    if "sklearn" in place.parts:
-        return REFUSED, detail
-    if "echelon" not in place.parts:
-        return "foreign", detail
-    if "\n" in text or not text.endswith("."):
-        return "foreign", f"no sentence: {detail}"
-    return REFUSED, detail
 
 
 def _leaked(seen: list[Any]) -> Fault:

@@ -368,8 +368,8 @@ def nodes(content: bytes, rng: np.random.Generator) -> bytes:
         _text,
     ]
     for _ in range(int(rng.integers(1, 4))):
-        # A change before may have taken away all that this one would spoil.
-        with suppress(LookupError):
+        # A change before may have taken away, or made something else of, what this one would spoil.
+        with suppress(LookupError, TypeError):
             _pick(rng, ways)(tree, rng)
     return archive_of(with_sums({**found, TREE: json.dumps(tree).encode()}))
 

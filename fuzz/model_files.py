@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from echelon.tables import TableError
-from echelon.trained import ModelFileError, TrainedModel, load_model, make_keys
+from echelon.trained import TrainedModel, load_model, make_keys
 from echelon.trained.model import read_card
-from fuzz.campaign import ANSWERED, REFUSED, Case
+from fuzz.campaign import ANSWERED, REFUSED, Case, judge
 from fuzz.model_damage import CRAFT, DAMAGE, SIGNATURE, archive_of, members, with_sums
 from fuzz.model_zoo import factories, specimen
 from fuzz.watch import Watch
@@ -112,13 +111,11 @@ def _read(path: Path, trusted: list[Path] | None, whole: Any, crafted: bool) -> 
     for reader in (_shown, _answered):
         try:
             found = reader(path, trusted) if reader is _shown else _answered(path, trusted, whole)
-        except (ModelFileError, TableError) as error:
-            sentence = str(error)
-            if not sentence.endswith((".", "?")) or "\n" in sentence:
-                return "foreign", f"no sentence: {sentence[:300]}"
-            refusals.append(sentence)
         except Exception as error:
-            return "foreign", f"{reader.__name__}: {type(error).__name__}: {str(error)[:300]}"
+            outcome, detail = judge(error)
+            if outcome != REFUSED:
+                return outcome, f"{reader.__name__}: {detail[:300]}"
+            refusals.append(detail)
     if len(refusals) > 0:
         return REFUSED, refusals[-1][-200:]
     return _compared(found, whole, crafted)

@@ -79,6 +79,16 @@ def test_all_comes_back(trained, path):
     np.testing.assert_array_equal(again.predict_proba(frame), trained.predict_proba(frame))
 
 
+def test_answers_that_are_no_numbers_are_refused(trained, monkeypatch):
+    frame = mixed_frame(30, seed=5)
+    labels, spoilt = trained.predict(frame), np.array(trained.predict_proba(frame))
+    spoilt[3] = np.nan
+    place = "echelon.base.reading.labels_and_probabilities"
+    monkeypatch.setattr(place, lambda *_: (labels, spoilt))
+    with pytest.raises(ValueError, match="predicts must be finite; found NaN or infinity in 1 of"):
+        trained.predict_frame(frame)
+
+
 @pytest.mark.parametrize(
     ("classes", "kind"),
     [(["a", "b"], str), ([1, 2], int), ([0.5, 1.0], float), ([False, True], bool)],

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
+from sklearn.linear_model import LogisticRegression
 from support.data import ordinal_data
 from support.estimators import instances
 
@@ -121,6 +122,19 @@ def test_rows_of_a_stream_that_are_not_complete():
     model._buffer = replace(model._buffer, relevance=model._buffer.relevance[:5])
     with pytest.raises(ModelFileError, match="its rows are not complete"):
         through_model_file(model)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4096, -1])
+def test_a_file_does_not_say_how_many_processes_to_start(n_jobs):
+    X, y = ordinal_data(n=60)
+    model = echelon.OrdinalReduction(LogisticRegression(), mode="separate").fit(X, y)
+    model.n_jobs = n_jobs
+    tree, numbers = dump_estimators(model)
+    assert json.loads(tree)["state"]["n_jobs"] is None
+    made_up = tree.replace(b'"n_jobs":null', b'"n_jobs":%d' % n_jobs)
+    assert made_up != tree
+    with pytest.raises(ModelFileError, match="OrdinalReduction asks for processes"):
+        load_estimators("It is refused", made_up, numbers)
 
 
 def test_a_mapping_may_be_empty_and_must_be_made_of_pairs():

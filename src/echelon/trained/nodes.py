@@ -140,12 +140,17 @@ class Packer:
 def state_of(name: str, value: Any) -> dict[str, Any]:
     """What an object of a listed type is made of, by name."""
     if name in FORMS:
-        return FORMS[name].take_apart(value)
+        return _without_jobs(FORMS[name].take_apart(value))
     if dataclasses.is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, tuple):
         return dict(value._asdict())  # type: ignore[attr-defined]
-    return dict(value.__getstate__() or {})
+    return _without_jobs(dict(value.__getstate__() or {}))
+
+
+def _without_jobs(state: dict[str, Any]) -> dict[str, Any]:
+    """A file does not say how many processes to start."""
+    return {**state, "n_jobs": None} if "n_jobs" in state else state
 
 
 # ---------------------------------------------------------------------------------------- a model

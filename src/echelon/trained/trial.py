@@ -97,10 +97,9 @@ def _rows(schema: Schema, missing: bool) -> pd.DataFrame:
 
 
 def _check_answers(model: TrainedModel, found: pd.DataFrame) -> None:
-    from .model import HIGH, LOW, PREDICTED, PROBABILITY, RANKING, SCORE
+    from .model import HIGH, LOW, PREDICTED, PROBABILITY, RANKING
 
     if model.task == RANKING:
-        require_state(np.isfinite(found[SCORE].to_numpy(np.float64)), "its scores are not finite")
         return
     labels = set(model.classes)
     for name in (PREDICTED, LOW, HIGH):
@@ -110,5 +109,5 @@ def _check_answers(model: TrainedModel, found: pd.DataFrame) -> None:
     if shares[0] in found:
         values = found[shares].to_numpy(np.float64)
         sums = np.abs(values.sum(axis=1) - 1.0) <= _ROUNDING
-        require_state(np.isfinite(values) & (values >= 0.0), "its probabilities are none")
+        require_state(values >= 0.0, "its probabilities are none")
         require_state(sums, "its probabilities do not sum to one")
