@@ -68,7 +68,7 @@ def case(rng: Rng) -> Case:
     model = MODELS[name](rng)
     try:
         model.fit(X, y, **({"qid": qid} if hasattr(model, "rank") else {}))
-        answers = {name: getattr(model, name)(X) for name in METHODS if hasattr(model, name)}
+        answers = {m: getattr(model, m)(X) for m in METHODS if hasattr(model, m)}
     except ValueError as error:
         return Case(f"{name} on native loops", REFUSED, str(error))
     bad = [method for method, answer in answers.items() if not_finite(method, answer)]

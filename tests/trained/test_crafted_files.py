@@ -381,7 +381,7 @@ def test_what_was_derived_is_not_taken_from_a_file():
 @pytest.mark.parametrize(
     ("spoil", "word"),
     [
-        (lambda m: m.coef_.__setitem__(0, np.nan), "odds predicts must be finite"),
+        (lambda m: m.coef_.__setitem__(0, np.nan), "ProportionalOdds predicts must be finite"),
         (lambda m: setattr(m, "coef_", np.ones(9)), "cannot predict rows of its own columns"),
         (lambda m: setattr(m, "thresholds_", m.thresholds_[::-1]), "do not ascend"),
         (lambda m: setattr(m, "link", "no such link"), "cannot predict rows"),

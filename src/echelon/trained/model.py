@@ -181,16 +181,17 @@ class TrainedModel:
         """
         import pandas as pd
 
+        # Not above: what a file says of its model is read without scikit-learn.
+        from ..base.reading import finite_answers, labels_and_probabilities
+
         rows = self.inputs(X)
         if self.task == RANKING:
-            scores = self._finite(self.estimator.predict(rows))
+            scores = self.estimator.predict(rows)
+            finite_answers(scores[:, None], self.estimator)
             return pd.DataFrame({SCORE: scores}, index=rows.index)
         if proba and self.can("predict_proba"):
-            # Not above: what a file says of its model is read without scikit-learn.
-            from ..base.reading import labels_and_probabilities
-
             predicted, found = labels_and_probabilities(self.estimator, rows)
-            self._finite(found)
+            finite_answers(found, self.estimator)
             probabilities = {f"{PROBABILITY}{c}": found[:, k] for k, c in enumerate(self.classes)}
         else:
             predicted, probabilities = self.estimator.predict(rows), {}
@@ -198,18 +199,6 @@ class TrainedModel:
         if interval and self.can("predict_interval"):
             columns[LOW], columns[HIGH] = self._interval(rows, predicted)
         return pd.DataFrame(columns, index=rows.index)
-
-    def _finite(self, answers: Any) -> Any:
-        """Answers, unless a file with other numbers than a fit leaves made some of them none."""
-        import numpy as np
-
-        bad = ~np.isfinite(np.asarray(answers, dtype=np.float64).reshape(len(answers), -1))
-        if bad.any():
-            raise ValueError(
-                f"What {self.name} predicts must be finite; found NaN or infinity in "
-                f"{int(bad.any(axis=1).sum())} of {len(bad)} rows."
-            )
-        return answers
 
     def card(self) -> dict[str, Any]:
         """Everything but the estimator, as JSON can hold it."""
