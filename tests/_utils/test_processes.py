@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 import time
@@ -32,3 +33,21 @@ def test_a_worker_ends_with_a_killed_parent_and_removes_its_folder(tmp_path):
     while folder.exists() and time.monotonic() < end:
         time.sleep(0.05)
     assert not folder.exists()
+
+
+CORES = """
+from joblib import Parallel, cpu_count, delayed
+from echelon._utils.processes import watched_workers
+
+with watched_workers():
+    cpu_count(only_physical_cores=True)
+    Parallel(n_jobs=2)(delayed(cpu_count)(only_physical_cores=True) for _ in range(2))
+"""
+
+
+def test_nothing_is_printed_where_cores_cannot_be_counted(tmp_path):
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-c", CORES], capture_output=True, text=True, env=environment
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import os
 import shutil
@@ -10,7 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 
 # Seconds between two looks at the parent.
@@ -57,6 +58,7 @@ def watched_workers() -> Iterator[None]:
     """
     from joblib import parallel_config
 
+    _count_cores()
     before = os.environ.get("PYTHONWARNINGS")
     # The process that tracks resources tells of those of a killed one, with the path of a file.
     os.environ["PYTHONWARNINGS"] = "ignore"
@@ -69,7 +71,17 @@ def watched_workers() -> Iterator[None]:
             os.environ["PYTHONWARNINGS"] = before
 
 
+def _count_cores() -> None:
+    """Let joblib count cores once, in silence: its first try prints a traceback if it fails."""
+    from joblib import cpu_count
+
+    with redirect_stderr(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cpu_count(only_physical_cores=True)
+
+
 def _begin(parent: int) -> None:
     end_with(parent)
+    _count_cores()
     # Filters are those of the parent, whichever they are.
     warnings.showwarning = lambda *_, **__: None
