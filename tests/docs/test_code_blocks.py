@@ -1,25 +1,28 @@
 """Every block of code in the documents is run.
 
 Blocks of ``python`` are doctests, which `make test` runs as such; here they are checked to be ones.
-Blocks of ``sh`` are run by a shell, those of a page in one folder and in their order; blocks of
-``text`` are what the commands print, and are looked for there.
+Blocks of ``sh`` are run, those of a page in one folder and in their order: plain commands of
+Echelon in this process, which has its imports, and all else by a shell; blocks of ``text`` are what
+the commands print, and are looked for there.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 
 import pytest
 from support.mixed_tables import mixed_frame
 
 import echelon
+from echelon import cli
 
 ROOT = Path(__file__).parents[2]
 #: Written by Sphinx from docstrings and examples, which other tests run.
@@ -129,18 +132,32 @@ def test_python_blocks_are_where_doctests_are_looked_for():
     assert all(name == "README.md" or name.startswith("docs/") for name in with_python)
 
 
+@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("page", _WITH_COMMANDS)
-def test_commands_run_and_print_what_is_shown(page, tmp_path):
+def test_commands_run_and_print_what_is_shown(page, tmp_path, monkeypatch, capfd):
     found = [block for name in (page, *ALSO_IN.get(page, ())) for block in _PAGES[name]]
     script = [line for block in found if block.language in SHELL for line in _runnable(block.lines)]
     if page in ALSO_IN:
         script = list(dict.fromkeys(script))
     for number, name in enumerate(GIVEN.get(page, ())):
         _reviews(seed=number).to_csv(tmp_path / name, index=False)
-    printed = _run(script, tmp_path) if script else ""
+    _prepare(tmp_path, monkeypatch)
+    failed = [command for command in _commands(script) if _run(command, monkeypatch) != 0]
+    printed = "\n".join(capfd.readouterr())
+    assert not failed, printed
+    assert "Traceback" not in printed
     for block in found:
         if block.language == "text":
             _look_for(block, printed)
+
+
+def test_commands_are_told_from_what_a_shell_runs():
+    script = ["head -n 1 a", "cat <<'END'", "echelon in text", "END", "echelon info \\", "  a  # b"]
+    assert list(_commands([*script, "echelon info a | head"])) == [
+        "\n".join(script[:4]),
+        "echelon info \\\n  a  # b",
+        "echelon info a | head",
+    ]
 
 
 def test_exceptions_are_needed():
@@ -171,35 +188,45 @@ def _runnable(lines: tuple[str, ...]) -> list[str]:
     return [line for line in typed if not line.startswith(tuple(LEFT_OUT))]
 
 
-def _run(script: list[str], folder: Path) -> str:
-    """Run a page's commands as a shell would, and return what they print."""
+def _commands(script: list[str]) -> Iterator[str]:
+    """Plain commands of Echelon one by one, and what is between them for a shell."""
+    whole = re.findall(
+        r"^.*<<'END'\n(?:.*\n)*?END$|^(?:.*\\\n)*.*$", "\n".join(script), re.MULTILINE
+    )
+    for is_plain, group in groupby(whole, _is_plain):
+        lines = list(group)
+        yield from lines if is_plain else ["\n".join(lines)]
+
+
+def _is_plain(command: str) -> bool:
+    return command.startswith("echelon ") and not {"|", "||", ">", "<"} & set(command.split())
+
+
+def _prepare(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go to a folder with programs that a shell runs in place of those that are installed."""
     tools = folder / "tools"
     tools.mkdir()
     (tools / "run.py").write_text(_ECHELON, encoding="utf-8")
     for name, arguments in (("echelon", f'"{tools / "run.py"}"'), ("python", "")):
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
         (tools / name).chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": os.pathsep.join([str(tools), os.environ["PATH"]]),
-        "PYTHONPATH": str(Path(echelon.__file__).parents[1]),
-        "ECHELON_CACHE": str(folder / "cache"),
-        "MPLCONFIGDIR": str(folder / "matplotlib"),
-        "COLUMNS": "120",
-    }
-    done = subprocess.run(
-        ["sh", "-e"],
-        input="\n".join(script),
-        cwd=folder,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    assert "Traceback" not in done.stdout
-    return done.stdout
+    monkeypatch.setenv("PATH", str(tools), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", str(Path(echelon.__file__).parents[1]))
+    monkeypatch.setenv("ECHELON_CACHE", str(folder / "cache"))
+    monkeypatch.setenv("MPLCONFIGDIR", str(folder / "matplotlib"))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.chdir(folder)
+
+
+def _run(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The status with which a command ends."""
+    if not _is_plain(command):
+        return subprocess.run(["sh", "-e"], input=command, text=True, check=False).returncode
+    arguments = shlex.split(command.replace("\\\n", " "), comments=True)
+    monkeypatch.setattr(sys, "argv", [*arguments, *LESS_WORK.get(arguments[1], [])])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    return int(stop.value.code or 0)
 
 
 def _look_for(block: Block, printed: str) -> None:
