@@ -127,6 +127,17 @@ def test_exit_codes(error, code, sentence, capsys):
     assert "Traceback" not in said
 
 
+def test_an_interruption_while_a_class_is_made(capsys):
+    class Interrupted:
+        def __set_name__(self, owner, name):
+            raise KeyboardInterrupt
+
+    with pytest.raises(typer.Exit) as stop, failures.guarded():
+        type("Made", (), {"attribute": Interrupted()})
+    assert stop.value.exit_code == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
+
+
 def test_errors_of_tables_and_model_files(capsys):
     from echelon.tables import TableError
     from echelon.trained import ModelFileError

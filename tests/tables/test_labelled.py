@@ -104,6 +104,11 @@ def test_rows_without_a_label_may_be_left_out(tmp_path):
     assert table.notes == ("1 row without a label left out.",)
 
 
+def test_labels_beyond_integers_stay_numbers():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [4.4e19, np.nan, 3.0]})
+    assert labelled_table(frame, drop_unlabelled=True).classes == [3.0, 4.4e19]
+
+
 def test_identifiers_are_left_out_with_a_note_unless_kept():
     rows = 30
     columns = {

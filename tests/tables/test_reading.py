@@ -279,6 +279,12 @@ def test_svmlight(tmp_path, monkeypatch):
     assert next(read_chunks(path, schema=schema, keep=[])).columns.tolist() == ["x1", "x7"]
 
 
+def test_labels_beyond_integers_stay_numbers(tmp_path):
+    path = tmp_path / "large.svmlight"
+    path.write_text("44000000000000000000 1:1\n3 1:2\n")
+    assert read_table(path)["label"].tolist() == [4.4e19, 3.0]
+
+
 def test_features_that_count_from_zero_keep_their_numbers(tmp_path):
     path = tmp_path / "zero.libsvm"
     path.write_text("1.5 0:1 2:3\n2 1:1\n")

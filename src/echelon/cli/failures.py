@@ -35,8 +35,9 @@ _OPTIONS = {
     "key": "sign",
     "trusted_keys": "trusted-key",
 }
-UNEXPECTED, USAGE, MODEL_FILE, OUTPUT, INTERRUPTED = 1, 2, 3, 4, 130
+UNEXPECTED, USAGE, MODEL_FILE, OUTPUT = 1, 2, 3, 4
 _ENDED = 128
+INTERRUPTED = _ENDED + signal.SIGINT
 # Seconds in which threads may end by themselves.
 _PATIENCE = 2.0
 _SIGNALS = ("SIGTERM", "SIGHUP")
@@ -68,13 +69,12 @@ def guarded() -> Iterator[None]:
             with suppress(AttributeError, OSError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         _leave(OUTPUT, threads)
-    except KeyboardInterrupt:
-        _complain("Interrupted.")
-        _leave(INTERRUPTED, threads)
-    except _EndedError as ended:
-        _complain(f"Ended by {signal.Signals(ended.number).name}.")
-        _leave(_ENDED + ended.number, threads)
-    except Exception as error:
+    except (KeyboardInterrupt, _EndedError, Exception) as error:
+        ending = _ending_signal(error)
+        if ending is not None:
+            interrupted = ending == signal.SIGINT
+            _complain("Interrupted." if interrupted else f"Ended by {ending.name}.")
+            _leave(_ENDED + ending, threads)
         if DEBUG in sys.argv:
             _complain(*traceback.format_exc().split("\n"))
         code, sentence = _verdict(error)
@@ -125,7 +125,21 @@ def _ending_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _verdict(error: Exception) -> tuple[int, str]:
+def _ending_signal(error: BaseException | None) -> signal.Signals | None:
+    """The signal that an error comes from, if any.
+
+    Until Python 3.12, one that arrives while a class is made is the cause of a RuntimeError.
+    """
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return signal.SIGINT
+        if isinstance(error, _EndedError):
+            return signal.Signals(error.number)
+        error = error.__cause__
+    return None
+
+
+def _verdict(error: BaseException) -> tuple[int, str]:
     from echelon.tables import TableError
     from echelon.trained import ModelFileError
 
@@ -148,7 +162,7 @@ def _verdict(error: Exception) -> tuple[int, str]:
     return UNEXPECTED, f"{kind}{first}{hint}."
 
 
-def _is_ours(error: Exception) -> bool:
+def _is_ours(error: BaseException) -> bool:
     """Whether this package raised an error, here or in a worker: then its sentence is ours."""
     # joblib gives the traceback of a worker as the text of the cause.
     remote = re.findall(r'^  File "(.+?)", line ', str(error.__cause__ or ""), re.MULTILINE)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from .._utils.messages import require_choice
 from .._utils.types import KeysLike
+from ..ordinal.arrays import are_whole
 from ..pairs.queries import query_codes
 from .tables import FileLike, is_number, name_of, read_text, shortest_texts, write_text
 
@@ -69,7 +70,7 @@ def read_qrels(source: FileLike) -> Qrels:
     lines = _read_lines(source, "query iteration document relevance")
     qid, _, doc_id, _ = lines.columns
     numbers = lines.floats(3, "relevance")
-    whole = bool(_whole(numbers).all())
+    whole = bool(are_whole(numbers).all())
     return Qrels(np.array(qid), np.array(doc_id), numbers.astype(np.int64) if whole else numbers)
 
 
@@ -270,7 +271,7 @@ class _Lines:
     def integers(self, column: int, name: str) -> npt.NDArray[np.int64]:
         """One column as whole numbers."""
         values = self.floats(column, name)
-        self._require(_whole(values), column, f"the {name} must be a whole number")
+        self._require(are_whole(values), column, f"the {name} must be a whole number")
         return values.astype(np.int64)
 
     def _require(self, right: npt.NDArray[np.bool_], column: int, rule: str) -> None:
@@ -299,11 +300,6 @@ def _read_lines(source: FileLike, fields: str) -> _Lines:
         )
     words = text.split()
     return _Lines(where, [words[k::width] for k in range(width)], numbers)
-
-
-def _whole(values: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Which numbers are whole, of those that floats hold exactly."""
-    return np.asarray((values == np.rint(values)) & (np.abs(values) <= 2.0**53))
 
 
 def _words(values: Any, name: str) -> list[str]:

@@ -22,7 +22,7 @@ from .._utils.types import (
 from ..base.estimator import BaseEstimator
 from ..base.mixins import CostSensitiveMixin, ThresholdModelMixin
 from ..base.validation import all_or_nothing, one_column, validate_inputs
-from ..ordinal.arrays import LARGEST_SEED, check_weights, require_count
+from ..ordinal.arrays import LARGEST_SEED, are_whole, check_weights, require_count
 from ..ordinal.costs import cost_matrix, require_v_shaped
 from ..ordinal.data import OrdinalData, class_factors
 from ..ordinal.labels import OrdinalScale, read_scale
@@ -263,11 +263,11 @@ class PRank(CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
             )
         if self.class_weight is not None:
             weights = weights * class_factors(self.class_weight, codes, scale, weights)[codes]
-        broken = weights != np.floor(weights)
+        broken = ~are_whole(weights)
         if broken.any():
             raise ValueError(
-                "sample_weight times class_weight must be whole numbers for partial_fit, which "
-                f"presents a row that many times; found {weights[broken][0]:g}."
+                "sample_weight times class_weight must be whole numbers up to 2**53 for "
+                f"partial_fit, which presents a row that many times; found {weights[broken][0]:g}."
             )
         return weights.astype(np.intp)
 

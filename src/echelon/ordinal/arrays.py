@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._utils.entries import without_mask
-from .._utils.types import Array, Vector
+from .._utils.types import Array, Mask, Vector
 
 #: Seeds are drawn below this, which every generator accepts.
 LARGEST_SEED = int(np.iinfo(np.int32).max)
@@ -32,6 +32,11 @@ def finite_vector(values: Any, n: int, name: str) -> Vector:
     if not np.isfinite(vector).all():
         raise ValueError(f"{name} must hold finite numbers; found NaN or infinity.")
     return vector
+
+
+def are_whole(values: Vector) -> Mask:
+    """Which numbers are whole, of those that floats hold exactly and integers can be."""
+    return np.asarray((values == np.rint(values)) & (np.abs(values) <= 2.0**53))
 
 
 def check_weights(sample_weight: Any, n: int) -> Vector:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..ordinal.arrays import are_whole
 from .faults import (
     Argument,
     TableError,
@@ -177,7 +180,7 @@ def labelled_rows(
         )
     frame = frame[~missing].reset_index(drop=True)
     labels = frame[target]
-    if labels.dtype.kind == "f" and (labels % 1 == 0).all():
+    if labels.dtype.kind == "f" and are_whole(labels.to_numpy(np.float64)).all():
         # Whole numbers became floats only because some were missing.
         frame[target] = labels.astype("int64")
     return frame, [f"{rows} without a label left out."]

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from sklearn.datasets import load_svmlight_file
 
+from ..ordinal.arrays import are_whole
 from .blocks import TwoPassReader, line_blocks
 from .faults import TableError
 from .formats import LABEL, QUERY
@@ -37,7 +38,7 @@ class SvmlightReader(TwoPassReader):
         first, last, whole, queries, rows = 1, 0, True, False, 0
         for X, labels, qid in self._parts():
             rows += len(labels)
-            whole = whole and bool((labels % 1 == 0).all())
+            whole = whole and bool(are_whole(labels).all())
             queries = queries or qid is not None
             if X.nnz:
                 first, last = min(first, int(X.indices.min())), max(last, int(X.indices.max()))
