@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -102,6 +104,12 @@ def test_rows_without_a_label_may_be_left_out(tmp_path):
     assert table.y.dtype.kind == "i"
     assert table.X["a"].tolist() == [1, 3]
     assert table.notes == ("1 row without a label left out.",)
+
+
+def test_labels_with_breaks_are_shown_on_one_line():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "y": ["low\nest", "high"]})
+    with pytest.raises(TableError, match=re.escape("'high', 'low\\nest'; give")):
+        labelled_table(frame)
 
 
 def test_labels_beyond_integers_stay_numbers():

@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC, SVR
 from support.data import ordinal_data
 
@@ -164,6 +165,55 @@ def test_attributes_of_boosted_trees(values, word):
     model = HistGradientBoostingRegressor(max_iter=2).fit(X, Y)
     change = set_in("sklearn.ensemble.HistGradientBoostingRegressor", **values)
     assert word in refusal_of(model, change)
+
+
+# ------------------------------------------------------------------------------- one-hot encoding
+
+NAMES = np.array([[*"aaabbbcddexx"], [*"xxxxxxyyyyyy"]], dtype=object).T
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ({"_n_features_outs": [0, 2]}, "other columns than levels"),
+        ({"_n_features_outs": [3.0, 2]}, "other columns than levels"),
+        ({"_n_features_outs": [3]}, "of other inputs"),
+        ({"_infrequent_enabled": False}, "other columns than levels"),
+        ({"_infrequent_indices": [None, None]}, "rare levels"),
+        ({"_infrequent_indices": [np.array([9]), None]}, "rare levels"),
+        ({"_infrequent_indices": [None]}, "of other inputs"),
+        ({"_default_to_infrequent_mappings": [np.arange(6), None]}, "rare levels"),
+        ({"_default_to_infrequent_mappings": [np.array([0, 1]), None]}, "rare levels"),
+        ({"_drop_idx_after_grouping": np.array([7, None], dtype=object)}, "drops no level"),
+        ({"_drop_idx_after_grouping": np.array([0, None], dtype=object)}, "other columns"),
+        ({"_drop_idx_after_grouping": np.array([0], dtype=object)}, "of other inputs"),
+        ({"categories_": [np.array([2.0, 1.0]), np.array([1.0, np.nan, 2.0])]}, "in no order"),
+    ],
+)
+def test_one_hot_codes_stay_in_their_columns(values, word):
+    model = OneHotEncoder(min_frequency=3, handle_unknown="infrequent_if_exist").fit(NAMES)
+    for name, value in values.items():
+        setattr(model, name, value)
+    if "categories_" in values:
+        model._infrequent_enabled = False
+    assert word in refusal_of(model)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"min_frequency": 3, "handle_unknown": "infrequent_if_exist"},
+        {"max_categories": 2, "handle_unknown": "ignore"},
+        {"drop": "first"},
+        {"drop": "if_binary", "min_frequency": 3},
+    ],
+)
+@pytest.mark.parametrize("rows", [NAMES, np.array([[1.0, 2.0], [3.0, np.nan], [1.0, 4.0]])])
+def test_one_hot_codes_are_saved_and_loaded(settings, rows):
+    model = OneHotEncoder(sparse_output=False, **settings).fit(rows)
+    again = load_estimators("It is refused", *dump_estimators(model))
+    np.testing.assert_array_equal(again.transform(rows), model.transform(rows))
 
 
 # ------------------------------------------------------------------------------------------ rules

@@ -62,9 +62,10 @@ def ordered_labels(labels: Any, order: str | None, name: str) -> tuple[Any, list
     if getattr(labels.dtype, "ordered", False):
         return labels.array, labels.dtype.categories.tolist()
     if labels.dtype.kind not in "biuf":
+        shown = listed_labels(sorted(map(str, found)))
         raise TableError(
-            f"The target {name!r} has text labels: {listed(sorted(map(str, found)))}; give their "
-            "order from lowest to highest with ",
+            f"The target {name!r} has text labels: {shown}; give their order from lowest to "
+            "highest with ",
             Argument("order", "lowest<…<highest"),
             ".",
         )
@@ -101,7 +102,7 @@ def _in_stated_order(
     unknown = [label for label in found if label not in set(classes)]
     if unknown:
         absent = [label for label in classes if label not in set(found)]
-        more = f"; and it names labels that no row has: {listed(absent)}" if absent else ""
+        more = f"; and it names labels that no row has: {listed_labels(absent)}" if absent else ""
         raise TableError(
             f"The target {name!r} has labels that ",
             Argument("order"),
@@ -171,22 +172,23 @@ def encode_target(values: Any, classes: Sequence[Any], name: str = "target") -> 
     if unknown:
         raise TableError(
             f"Column {name!r} has labels that the model does not know: "
-            f"{listed_labels(unknown, 5)}; it knows {listed(classes, 12)}"
+            f"{listed_labels(unknown, 5)}; it knows {listed_labels(classes, 12)}"
             f"{_spelling_hint(unknown, classes)}."
         )
     return np.array(codes, dtype=np.intp)[column.cat.codes.to_numpy()]
 
 
 def listed_labels(labels: Sequence[Any], limit: int = 10) -> str:
-    """Labels with commas between them, in quotation marks if spaces would be overlooked.
+    """Labels with commas between them, in quotation marks if spaces or breaks would mislead.
 
     Examples
     --------
     >>> listed_labels(["good", "fair "])
     "'good', 'fair '"
     """
-    spaced = any(str(label) != str(label).strip() for label in labels)
-    return listed((repr(str(label)) if spaced else label for label in labels), limit)
+    texts = [str(label) for label in labels]
+    misleading = any(text != text.strip() or not text.isprintable() for text in texts)
+    return listed((repr(text) if misleading else text for text in texts), limit)
 
 
 def _spelling_hint(unknown: Sequence[Any], classes: Sequence[Any]) -> str:

@@ -1,8 +1,8 @@
 """Models of other packages whose native code follows what they hold, in a form that is checked.
 
-scikit-learn's trees, its boosted trees and its support vector machines, and LightGBM, predict by
-loops that look up children, features and leaves without a look at the bounds. They are kept as
-columns of numbers or as text, which are checked before the package gets them.
+scikit-learn's trees, its boosted trees, its support vector machines and its one-hot codes, and
+LightGBM, work by loops that look up children, features, leaves and columns without a look at the
+bounds. They are kept as columns of numbers or as text, or are checked before they are used.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from .._utils.state import are_indices, require_state
 from .lightgbm_text import checked_text, without_settings
+from .one_hot import check_encoder
 
 
 @dataclass(frozen=True)
@@ -357,6 +358,7 @@ _FOREIGN_CHECKS: dict[str, Callable[[Any], None]] = {
             "RandomForestRegressor",
         )
     },
+    "sklearn.preprocessing.OneHotEncoder": check_encoder,
     **{f"sklearn.svm.{kind}": _check_machine for kind in ("NuSVC", "NuSVR", "SVC", "SVR")},
 }
 

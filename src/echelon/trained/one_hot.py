@@ -1,0 +1,65 @@
+"""scikit-learn's one-hot encoder, checked before it is used: it writes wherever its codes point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._utils.state import are_indices, require_state
+
+
+def check_encoder(model: Any) -> None:
+    """Refuse an encoder that would write beside its columns: codes and widths are kept apart."""
+    if not hasattr(model, "categories_"):
+        return
+    levels, widths, dropped = (
+        model.categories_,
+        model._n_features_outs,
+        model._drop_idx_after_grouping,
+    )
+    d = len(levels)
+    require_state(
+        isinstance(widths, list) and len(widths) == d and (dropped is None or len(dropped) == d),
+        "its columns are those of other inputs",
+    )
+    grouped = [len(found) for found in levels]
+    if model._infrequent_enabled:
+        rare, codes = model._infrequent_indices, model._default_to_infrequent_mappings
+        require_state(len(rare) == d == len(codes), "its columns are those of other inputs")
+        for j in range(d):
+            grouped[j] = _width_with_rare(rare[j], codes[j], len(levels[j]))
+    for j in range(d):
+        without = None if dropped is None else dropped[j]
+        require_state(_finds_places(levels[j]), "its levels are in no order")
+        require_state(without is None or are_indices(without, grouped[j]), "it drops no level")
+        require_state(
+            type(widths[j]) is int and widths[j] == grouped[j] - (without is not None),
+            "it has other columns than levels",
+        )
+
+
+def _width_with_rare(rare: Any, codes: Any, n_levels: int) -> int:
+    """Columns of an input whose rare levels, if any, share one."""
+    if rare is None:
+        require_state(codes is None, "its rare levels are none")
+        return n_levels
+    found = np.asarray(rare)
+    require_state(
+        found.ndim == 1 and found.size and are_indices(found, n_levels), "its rare levels are none"
+    )
+    width = n_levels - found.size + 1
+    require_state(
+        np.shape(codes) == (n_levels,) and are_indices(codes, width), "its rare levels are none"
+    )
+    return width
+
+
+def _finds_places(levels: Any) -> bool:
+    """Whether values are found among levels: numbers by halving, for which they must ascend."""
+    if not isinstance(levels, np.ndarray) or levels.ndim != 1:
+        return False
+    if levels.dtype.kind not in "biuf":
+        return True
+    known = levels[:-1] if levels.size and levels[-1] != levels[-1] else levels
+    return bool((known[1:] > known[:-1]).all() and (known == known).all())
