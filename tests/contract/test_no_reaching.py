@@ -11,8 +11,8 @@ PACKAGES = ("export", "inspection", "model_selection", "plots", "reporting", "tr
 SOURCE = Path(echelon.__file__).parent
 # Public, whatever they begin with: the fields of named tuples.
 NAMED_TUPLES = {"_asdict", "_fields", "_replace"}
-# It checks the state of other packages' estimators before they are built from a file.
-OF_OTHERS = {"trained/forms.py"}
+# They check the state of other packages' estimators before they are built from a file.
+OF_OTHERS = {"trained/forms.py", "trained/one_hot.py"}
 
 
 def reaches(source):
