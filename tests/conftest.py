@@ -1,6 +1,7 @@
 """Settings and strategies shared by all tests."""
 
 import gc
+import sys
 
 import numpy as np
 import pytest
@@ -25,3 +26,17 @@ def pytest_collection_finish():
 @pytest.fixture
 def rng():
     return np.random.default_rng(20260901)
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run a command as from a shell; its exit code."""
+    from echelon import cli
+
+    def run_command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["echelon", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            cli.main()
+        return stop.value.code or 0
+
+    return run_command

@@ -1,23 +1,7 @@
-"""Commands run as from a shell, and a model to run them on."""
-
-import sys
+"""A model to run commands on."""
 
 import pytest
 from support.mixed_tables import ORDER, mixed_frame
-
-
-@pytest.fixture
-def run(monkeypatch):
-    """Run a command; its exit code."""
-    from echelon import cli
-
-    def run_command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["echelon", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        return stop.value.code or 0
-
-    return run_command
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
@@ -22,7 +22,6 @@ import pytest
 from support.mixed_tables import mixed_frame
 
 import echelon
-from echelon import cli
 
 ROOT = Path(__file__).parents[2]
 #: Written by Sphinx from docstrings and examples, which other tests run.
@@ -134,7 +133,7 @@ def test_python_blocks_are_where_doctests_are_looked_for():
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("page", _WITH_COMMANDS)
-def test_commands_run_and_print_what_is_shown(page, tmp_path, monkeypatch, capfd):
+def test_commands_run_and_print_what_is_shown(page, tmp_path, monkeypatch, capfd, run):
     found = [block for name in (page, *ALSO_IN.get(page, ())) for block in _PAGES[name]]
     script = [line for block in found if block.language in SHELL for line in _runnable(block.lines)]
     if page in ALSO_IN:
@@ -142,7 +141,7 @@ def test_commands_run_and_print_what_is_shown(page, tmp_path, monkeypatch, capfd
     for number, name in enumerate(GIVEN.get(page, ())):
         _reviews(seed=number).to_csv(tmp_path / name, index=False)
     _prepare(tmp_path, monkeypatch)
-    failed = [command for command in _commands(script) if _run(command, monkeypatch) != 0]
+    failed = [command for command in _commands(script) if _status(command, run) != 0]
     printed = "\n".join(capfd.readouterr())
     assert not failed, printed
     assert "Traceback" not in printed
@@ -218,15 +217,12 @@ def _prepare(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
-def _run(command: str, monkeypatch: pytest.MonkeyPatch) -> int:
+def _status(command: str, run: Callable[..., int]) -> int:
     """The status with which a command ends."""
     if not _is_plain(command):
         return subprocess.run(["sh", "-e"], input=command, text=True, check=False).returncode
-    arguments = shlex.split(command.replace("\\\n", " "), comments=True)
-    monkeypatch.setattr(sys, "argv", [*arguments, *LESS_WORK.get(arguments[1], [])])
-    with pytest.raises(SystemExit) as stop:
-        cli.main()
-    return int(stop.value.code or 0)
+    _, name, *arguments = shlex.split(command.replace("\\\n", " "), comments=True)
+    return run(name, *arguments, *LESS_WORK.get(name, []))
 
 
 def _look_for(block: Block, printed: str) -> None:

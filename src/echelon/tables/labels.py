@@ -32,7 +32,7 @@ def parse_order(text: str) -> list[str]:
             f'"poor<fair<good"; found {text!r}.'
         )
     if repeated:
-        raise TableError(f"The order names more than once: {listed(repeated)}.")
+        raise TableError(f"The order names more than once: {listed_labels(repeated)}.")
     return labels
 
 

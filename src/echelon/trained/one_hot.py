@@ -56,10 +56,10 @@ def _width_with_rare(rare: Any, codes: Any, n_levels: int) -> int:
 
 
 def _finds_places(levels: Any) -> bool:
-    """Whether values are found among levels: numbers by halving, for which they must ascend."""
+    """Whether values are found among levels: texts by name, all else by halving, in order."""
     if not isinstance(levels, np.ndarray) or levels.ndim != 1:
         return False
-    if levels.dtype.kind not in "biuf":
+    if levels.dtype.kind in "OUS":
         return True
     known = levels[:-1] if levels.size and levels[-1] != levels[-1] else levels
     return bool((known[1:] > known[:-1]).all() and (known == known).all())
