@@ -269,11 +269,23 @@ def test_online_weights_are_whole_numbers():
     X, y = ordinal_data()
     with pytest.raises(ValueError, match=r"must be whole numbers .* found 0\.5"):
         PRank().partial_fit(X, y, sample_weight=np.full(len(y), 0.5))
+    with pytest.raises(ValueError, match=r"sum is at most 1e\+09 .* found a sum of .*e\+15"):
+        PRank().partial_fit(X, y, sample_weight=np.where(np.arange(len(y)) == 0, 2**53, 1))
     with pytest.raises(ValueError, match="class_weight must be None or a dict for partial_fit"):
         PRank(class_weight="balanced").partial_fit(X, y)
     doubled = PRank(class_weight={3: 2}).partial_fit(X, y)
     weighted = PRank().partial_fit(X, y, sample_weight=np.where(y == 3, 2, 1))
     np.testing.assert_array_equal(doubled.coef_, weighted.coef_)
+
+
+def test_rows_are_presented_in_order_across_blocks(monkeypatch, rng):
+    X, y = ordinal_data()
+    repeats = rng.integers(0, 5, size=len(y))
+    whole = PRank().partial_fit(X, y, sample_weight=repeats)
+    monkeypatch.setattr("echelon.solvers.linear.prank._BLOCK", 3)
+    blocks = PRank().partial_fit(X, y, sample_weight=repeats)
+    np.testing.assert_array_equal(blocks.coef_, whole.coef_)
+    assert blocks.n_mistakes_ == whole.n_mistakes_
 
 
 def test_a_batch_that_is_refused_changes_nothing():

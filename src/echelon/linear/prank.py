@@ -36,6 +36,9 @@ from ..solvers.linear.prank import (
     solve_prank,
 )
 
+# Rows that one call of partial_fit presents: some minutes.
+_MOST_PRESENTED = 1e9
+
 
 class PRank(CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
     """Perceptron for ordered labels, by many random passes or online.
@@ -206,7 +209,7 @@ class PRank(CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
             The labels from lowest to highest, needed at the first call if `y` lacks some and the
             parameter `classes` does not name them.
         sample_weight : array-like of shape (n,), optional
-            Whole numbers: how many times in a row each example is presented.
+            Whole numbers: how many times in a row each example is presented, together at most 1e9.
 
         Returns
         -------
@@ -264,10 +267,12 @@ class PRank(CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
         if self.class_weight is not None:
             weights = weights * class_factors(self.class_weight, codes, scale, weights)[codes]
         broken = ~are_whole(weights)
-        if broken.any():
+        if broken.any() or weights.sum() > _MOST_PRESENTED:
+            found = f"{weights[broken][0]:g}" if broken.any() else f"a sum of {weights.sum():g}"
             raise ValueError(
-                "sample_weight times class_weight must be whole numbers up to 2**53 for "
-                f"partial_fit, which presents a row that many times; found {weights[broken][0]:g}."
+                "sample_weight times class_weight must be whole numbers whose sum is at most "
+                f"{_MOST_PRESENTED:g} for partial_fit, which presents a row that many times; "
+                f"found {found}."
             )
         return weights.astype(np.intp)
 

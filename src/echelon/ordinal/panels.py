@@ -96,7 +96,7 @@ def _longest_step(ahead: Array) -> Array:
 
 
 def concave_support(function: Concave, n_rows: int, depth: float) -> tuple[Array, Array, Array]:
-    """Where concave functions are within `depth` of their maxima, or a little more.
+    """Where concave functions are within `depth` of their maxima, give or take a tenth of it.
 
     Parameters
     ----------

@@ -244,9 +244,10 @@ def learn_online(
     learner = FlatRows.of(X).perceptron(codes, costs, averaged)
     moments = state.moment_coef, state.moment_thresholds
     learner.load(state.coef, state.thresholds, *moments, state.n_presented)
-    order = np.repeat(np.arange(len(codes), dtype=np.intp), repeats)
-    for start in range(0, len(order), _BLOCK):
-        learner.present(order[start : start + _BLOCK])
+    ends = np.cumsum(repeats)
+    for start in range(0, int(ends[-1]), _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, int(ends[-1])), dtype=np.intp)
+        learner.present(np.searchsorted(ends, block, side="right"))
     # Without an average no moments were kept, and one that is asked for later starts here.
     after = _state(learner) if averaged else PerceptronState.fresh(*map(np.copy, learner.current))
     return after, int(learner.n_mistakes), float(learner.cost_of_mistakes)
