@@ -10,10 +10,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -196,9 +198,9 @@ def _watched(subject: str, run: Callable[[], Case], drawn: Callable[[], str]) ->
         with warnings.catch_warnings(action="error"):
             return run()
     except TableError as refusal:
-        words = str(refusal)
-        if not words.endswith((".", "?")) or "\n" in words.rstrip():
-            return Case(subject, "foreign", f"not a sentence: {words!r} for {drawn()}")
+        for words in map(str, refusal.problems):
+            if not words.endswith((".", "?")) or "\n" in words.rstrip():
+                return Case(subject, "foreign", f"not a sentence: {words!r} for {drawn()}")
         return Case(subject, REFUSED)
     except Exception as error:
         return Case(subject, "foreign", f"{type(error).__name__}: {error} for {drawn()}"[:1500])
@@ -214,10 +216,11 @@ def coverage_guided(format: str, seed: int, runs: int = 3000, seconds: int = 20)
         "-m",
         "fuzz.awkward_tables",
         format,
-        f"-runs={runs}",
+        str(runs),
+        str(seconds),
         f"-seed={seed + 1}",
+        "-max_len=200",
     ]
-    words += [f"-max_total_time={seconds}", "-max_len=200"]
     with tempfile.TemporaryDirectory(prefix="fuzz-atheris-") as folder:
         done = subprocess.run(
             [*words, f"-artifact_prefix={folder}/"],
@@ -234,16 +237,25 @@ def coverage_guided(format: str, seed: int, runs: int = 3000, seconds: int = 20)
 def _atheris() -> None:
     import atheris
 
-    format, folder = sys.argv.pop(1), Path(tempfile.mkdtemp(prefix="fuzz-atheris-"))
+    format, runs, seconds = (sys.argv.pop(1) for _ in range(3))
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-atheris-"))
+    end, done = time.monotonic() + float(seconds), 0
     with atheris.instrument_imports(include=["echelon.tables"]):
         for name in ("blocks", "delimited", "json_lines", "kinds", "svmlight"):
             sys.modules.pop(f"echelon.tables.{name}", None)
             importlib.import_module(f"echelon.tables.{name}")
 
     def look(content: bytes) -> None:
+        nonlocal done
         found = read_bytes(format, content, folder)
         if found.outcome not in (ANSWERED, REFUSED):
             raise AssertionError(found.detail)
+        done += 1
+        if done >= int(runs) or time.monotonic() > end:
+            print(f"Done {done} runs", file=sys.stderr, flush=True)
+            # libFuzzer would end the process with the interpreter's lock held, for which a thread
+            # of pyarrow may wait, and for that thread the process.
+            os._exit(0)
 
     atheris.Setup(sys.argv, look)
     atheris.Fuzz()

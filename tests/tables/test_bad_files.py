@@ -35,10 +35,10 @@ TEXTS = {
         b"a\ty\n1\t2\n",
         "{name} has one column only, 'a\\ty'; it looks separated by tab, so give delimiter='tab'.",
     ),
-    "UTF-16": ("a,y\n1,2\n".encode("utf-16"), "{name} is text in UTF-16; save it as UTF-8."),
     "not UTF-8": (
         "a,y\n1,2\nGrüße,3\n".encode("latin-1"),
-        "{name} has a byte in line 3 that is not UTF-8; save it as UTF-8.",
+        "{name} has a byte in line 3 that is not UTF-8; if it was written by an older program, "
+        "give encoding='cp1252' or the encoding that it has.",
     ),
     "repeated columns": (b"a,b,a,y\n1,2,3,4\n", "{name} has more than one column 'a'."),
     "no value": (
@@ -294,12 +294,13 @@ def test_a_row_without_end(tmp_path, monkeypatch):
         read_table(path)
 
 
-def test_numbers_with_decimal_commas_are_no_categories(tmp_path):
+def test_numbers_with_decimal_commas_are_numbers(tmp_path):
     rows = "".join(f"{i},{i % 7};{i % 2}\n" for i in range(30))
     path = tmp_path / "t.csv"
     path.write_text("size;grade\n" + rows)
-    with pytest.raises(TableError, match=r"'size' .* numbers with a comma, such as '0,0'"):
-        read_labelled_table(path, delimiter=";")
+    table = read_labelled_table(path, delimiter=";")
+    assert table.X["size"].tolist()[:3] == [0.0, 1.1, 2.2]
+    assert table.notes == ("Column 'size' is read as numbers with decimal commas, such as '0,0'.",)
     few = "".join(f"{i % 3},{i % 2};{i % 2}\n" for i in range(30))
     path.write_text("ticked;grade\n" + few)
     assert read_labelled_table(path, delimiter=";").schema.columns[0].kind == "category"

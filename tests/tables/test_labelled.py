@@ -185,13 +185,15 @@ def test_labels_that_differ_by_spaces_or_case_are_shown_and_explained():
         encode_target(["POOR"], ["poor", "good"])
 
 
-def test_texts_that_are_dates_or_sentences_are_noted(tmp_path):
+def test_dates_in_other_forms_are_read_and_told(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(
         "day,y\n" + "".join(f"{i}.1.2024,{i % 2}\n" for i in range(1, 25)) + "1.1.2024,1\n"
     )
-    assert read_labelled_table(path).notes == (
-        "Column 'day' is taken for categories; write dates such as '1.1.2024' as 2024-01-31.",
+    table = read_labelled_table(path)
+    assert table.schema.columns[0].kind == "date" and table.X["day"][0] == 19723.0
+    assert table.notes == (
+        "Column 'day' is read as dates of the form %d.%m.%Y, such as '1.1.2024'.",
     )
 
 

@@ -74,3 +74,12 @@ def test_skops_saves_it_without_trusting_any_function():
     assert set(io.get_untrusted_types(data=stored)) <= set(plain)
     again = io.loads(stored, trusted=plain)
     np.testing.assert_array_equal(again.transform(READY), model[:-1].transform(READY))
+
+
+def test_ordered_levels_become_scaled_ranks():
+    levels = ["low", "mid", "high"]
+    answers = pd.Categorical(["high", None, "low", "mid"] * 3, categories=levels, ordered=True)
+    schema = Schema.of(pd.DataFrame({"answer": answers}))
+    ready = schema.apply(pd.DataFrame({"answer": answers}))
+    found = prepare(schema).set_output(transform="pandas").fit_transform(ready)["answer"]
+    np.testing.assert_allclose(found[:4], np.array([1, 0, -1, 0]) / np.sqrt(0.5))

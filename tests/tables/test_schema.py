@@ -24,7 +24,7 @@ FRAME = pd.DataFrame(
         "code": pd.Categorical([2, 1, 2]),
     }
 )
-KINDS = ["number"] * 4 + ["boolean"] * 2 + ["date"] * 3 + ["category"] * 4
+KINDS = ["number"] * 4 + ["boolean"] * 2 + ["date"] * 3 + ["category"] * 2 + ["ordered", "category"]
 
 
 def test_kinds_and_levels():
@@ -43,7 +43,8 @@ def test_applied_frames_are_floats_and_texts():
     schema = Schema.of(FRAME)
     ready = schema.apply(FRAME)
     assert all(ready[name].dtype == np.float64 for name in ready.columns[:9])
-    assert all(ready[name].dtype == object for name in ready.columns[9:])
+    assert all(ready[name].dtype == object for name in ("word", "mark", "code"))
+    assert ready["grade"].cat.ordered and list(ready["grade"].cat.categories) == ["lo", "mid", "hi"]
     assert ready["day"].tolist()[::2] == [1.0, 0.5] and np.isnan(ready["day"][1])
     assert ready["dates"][0] == 2.0 and ready["zoned"].tolist() == [0, 0, 0]
     assert ready["flag"].tolist() == [1, 0, 1]

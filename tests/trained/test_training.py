@@ -135,9 +135,9 @@ def test_tables_that_cannot_be_learnt_from(table):
         train(mixed_frame())
     with pytest.raises(TypeError, match="Give the labels of X as y"):
         train(mixed_frame(), [1, 2], target="rating")
-    with pytest.raises(TypeError, match="A table has its labels already"):
+    with pytest.raises(TypeError, match="A table has its labels and columns already"):
         train(table, "RankRules", target="rating")
-    with pytest.raises(TypeError, match="A table has its labels already"):
+    with pytest.raises(TypeError, match="A table has its labels and columns already"):
         train(table, [1, 2], ProportionalOdds())
     few = labelled_table(mixed_frame(90).drop_duplicates("rating"), "rating", ORDER)
     with pytest.raises(ValueError, match=r"3 folds need a class of at least 3 rows; .* has 1"):

@@ -6,6 +6,7 @@ import gc
 import sys
 
 COMMANDS = {
+    "inspect": "Show how a table would be read, and all that is wrong with it.",
     "compare": "Compare ordinal models on a table, best first.",
     "fit": "Fit a model to a table and save it to a file.",
     "predict": "Predict the rows of a table with a saved model.",

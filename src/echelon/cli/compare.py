@@ -14,11 +14,9 @@ from echelon._utils.processes import watched_workers
 from . import install_hint
 from .failures import INTERRUPTED, UsageError, guarded
 from .options import (
+    FILE_OPTIONS,
     Cost,
-    Delimiter,
-    Drop,
     DropUnlabelled,
-    Format,
     Jobs,
     MaybeData,
     Order,
@@ -26,6 +24,7 @@ from .options import (
     Seed,
     Sign,
     Target,
+    reads_table,
 )
 from .output import say
 from .values import read_cost, read_seconds, require_key, require_places
@@ -50,7 +49,10 @@ _NEEDS = {
 }
 
 
+@reads_table
 def compare(
+    *,
+    reading: dict[str, Any],
     data: MaybeData = None,
     target: Target = None,
     order: Order = None,
@@ -85,9 +87,6 @@ def compare(
         Path | None,
         typer.Option(help="Draw the critical-difference diagram into this .svg, .png or .pdf."),
     ] = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    drop: Drop = None,
     drop_unlabelled: DropUnlabelled = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -103,7 +102,6 @@ def compare(
         require_places((data, cost, sign), **outputs)
         require_key(sign)
         seconds = read_seconds(budget)
-        reading = {"format": format, "delimiter": delimiter, "drop": tuple(drop or ())}
         table, name = _load(
             data, target, order, example, drop_unlabelled=drop_unlabelled, **reading
         )
@@ -158,7 +156,7 @@ def _load(
 
     require_choice("example", example, list_datasets())
     frame = load_dataset(str(example), as_frame=True).frame
-    options = {key: reading[key] for key in ("drop", "drop_unlabelled")}
+    options = {name: value for name, value in reading.items() if name not in FILE_OPTIONS}
     return labelled_table(frame, target, order, **options), f"example {example}"
 
 

@@ -10,7 +10,7 @@ import typer
 from .failures import UsageError, guarded
 from .info import cost_words
 from .oddities import Oddities
-from .options import Cost, Data, Delimiter, DropUnlabelled, Format, Model, Report, Seed, TrustedKey
+from .options import Cost, Data, DropUnlabelled, Model, Report, Seed, TrustedKey, reads_file
 from .output import say
 from .values import read_cost, refuse_model_as_table, require_confidence, require_places
 from .views import json_text, show_notes, write_file, write_report
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 _DRAWS = 400
 
 
+@reads_file
 def evaluate(
+    *,
+    reading: dict[str, Any],
     model: Model,
     data: Data,
     target: Annotated[
@@ -41,8 +44,6 @@ def evaluate(
         float, typer.Option(help="Confidence of the intervals of the figures.")
     ] = 0.95,
     trusted_key: TrustedKey = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
     drop_unlabelled: DropUnlabelled = False,
     seed: Seed = 0,
 ) -> None:
@@ -63,7 +64,7 @@ def evaluate(
             for option, value in (("report", report), ("cost", cost)):
                 if value is not None:
                     raise UsageError(f"--{option} is for models of labels; this one ranks rows.")
-            reading = {"format": format, "delimiter": delimiter, "drop_unlabelled": drop_unlabelled}
+            reading["drop_unlabelled"] = drop_unlabelled
             figures = _evaluate_ranking(trained, data, target, confidence, seed, **reading)
             if out is not None:
                 write_file(out, json_text(figures))
@@ -73,9 +74,7 @@ def evaluate(
             # What the model was trained to make small.
             matrix = trained.extra.get("cost")
         name = trained.target if target is None else target
-        frame = read_table(
-            data, format=format, delimiter=delimiter, schema=trained.schema, target=name
-        )
+        frame = read_table(data, schema=trained.schema, target=name, **reading)
         X, y = split_labels(trained, frame, name, drop_unlabelled)
         result = evaluate_model(
             trained, X, y, cost=matrix, confidence=confidence, random_state=seed
@@ -108,7 +107,7 @@ def split_labels(
 
     from echelon.ordinal.labels import OrdinalScale
     from echelon.tables import encode_target
-    from echelon.tables.labelled import labelled_rows
+    from echelon.tables.interpretation import labelled_rows
 
     if name not in frame.columns:
         raise UsageError(

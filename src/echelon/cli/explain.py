@@ -9,7 +9,7 @@ import typer
 
 from .evaluate import require_ordinal, split_labels
 from .failures import UsageError, guarded
-from .options import Cost, Delimiter, Format, Model, Seed, TrustedKey
+from .options import Cost, Model, Seed, TrustedKey, reads_file
 from .output import say
 from .values import read_cost, refuse_model_as_table
 from .views import json_text
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 _MOST_RULES = 20
 
 
+@reads_file
 def explain(
+    *,
+    reading: dict[str, Any],
     model: Model,
     data: Annotated[
         str | None,
@@ -52,8 +55,6 @@ def explain(
     cost: Cost = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON.")] = False,
     trusted_key: TrustedKey = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
     seed: Seed = 0,
 ) -> None:
     """Explain a saved model and its predictions.
@@ -76,8 +77,7 @@ def explain(
         label = trained.target if target is None else target
         frame = None
         if data is not None:
-            reading = {"format": format, "delimiter": delimiter, "target": label}
-            frame = read_table(data, schema=trained.schema, **reading)
+            frame = read_table(data, schema=trained.schema, target=label, **reading)
         told = _Told()
         by_default = not (numbers or show_global or rules)
         if rules or by_default:

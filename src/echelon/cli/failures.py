@@ -77,8 +77,8 @@ def guarded() -> Iterator[None]:
             _leave(_ENDED + ending, threads)
         if DEBUG in sys.argv:
             _complain(*traceback.format_exc().split("\n"))
-        code, sentence = _verdict(error)
-        _complain(f"Error: {sentence}")
+        code, sentence, *more = _verdict(error)
+        _complain(f"Error: {sentence}", *more)
         _leave(code, threads)
 
 
@@ -139,13 +139,17 @@ def _ending_signal(error: BaseException | None) -> signal.Signals | None:
     return None
 
 
-def _verdict(error: BaseException) -> tuple[int, str]:
+def _verdict(error: BaseException) -> tuple[Any, ...]:
     from echelon.tables import TableError
     from echelon.trained import ModelFileError
 
     text = str(error).strip()
     if isinstance(error, TableError):
-        return USAGE, error.worded(flag)
+        sentences = [problem.sentence.worded(flag) for problem in error.problems]
+        if len(sentences) == 1:
+            return USAGE, sentences[0]
+        listed = [f"- {sentence}" for sentence in sentences]
+        return USAGE, f"The table has {len(sentences)} problems:", *listed
     if isinstance(error, ModelFileError):
         return MODEL_FILE, text
     if isinstance(error, UsageError) or (isinstance(error, ValueError) and _is_ours(error)):

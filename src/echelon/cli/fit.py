@@ -13,15 +13,13 @@ from .failures import UsageError, guarded
 from .options import (
     Cost,
     Data,
-    Delimiter,
-    Drop,
     DropUnlabelled,
-    Format,
     Jobs,
     Order,
     Seed,
     Sign,
     Target,
+    reads_table,
 )
 from .output import say
 from .values import read_cost, read_seconds, require_confidence, require_key, require_places
@@ -34,7 +32,10 @@ if TYPE_CHECKING:
 AUTO = "auto"
 
 
+@reads_table
 def fit(
+    *,
+    reading: dict[str, Any],
     data: Data,
     target: Target = None,
     order: Order = None,
@@ -54,9 +55,6 @@ def fit(
     ] = "1m",
     save: Annotated[Path, typer.Option(help="Model file to write.")] = Path("model.echelon"),
     sign: Sign = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    drop: Drop = None,
     drop_unlabelled: DropUnlabelled = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -74,15 +72,7 @@ def fit(
         from echelon.model_selection.roster import find_candidate
         from echelon.tables import read_labelled_table
 
-        table = read_labelled_table(
-            data,
-            target,
-            order,
-            format=format,
-            delimiter=delimiter,
-            drop=tuple(drop or ()),
-            drop_unlabelled=drop_unlabelled,
-        )
+        table = read_labelled_table(data, target, order, drop_unlabelled=drop_unlabelled, **reading)
         show_table(table, data)
         options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
         if model == AUTO:

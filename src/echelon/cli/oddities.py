@@ -20,11 +20,16 @@ class Oddities:
     """
 
     def __init__(self, schema: Schema) -> None:
+        from echelon.tables.faults import MISSING_MARKS
+
         # A column of sentences has new ones in every row, of which there is nothing to say.
         self._known = {
             column.name: set(column.levels or ())
             for column in schema.columns
             if column.kind == "category" and len(column.levels or ()) <= _MOST_CATEGORIES
+        }
+        self._missing = {
+            column.name: {*MISSING_MARKS, *column.missing} for column in schema.columns
         }
         self._empty = dict.fromkeys(schema.names)
         self._new: dict[str, str] = {}
@@ -32,8 +37,7 @@ class Oddities:
 
     def watch(self, pieces: Iterable[Any]) -> Iterator[Any]:
         """The pieces of a table as they are."""
-        from echelon.tables.faults import MISSING_MARKS
-        from echelon.tables.schema import level_text
+        from echelon.tables.column import level_text
 
         for frame in pieces:
             for name in [name for name in self._empty if frame[name].notna().any()]:
@@ -41,7 +45,7 @@ class Oddities:
             for name, known in self._known.items():
                 for value, count in frame[name].value_counts().items():
                     text = level_text(value)
-                    if count and text not in known and text.strip() not in MISSING_MARKS:
+                    if count and text not in known and text.strip() not in self._missing[name]:
                         self._new.setdefault(name, text)
                         self._rows[name] += count
             yield frame

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -35,9 +38,8 @@ Format = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option(help="Character between the columns of a text table.")
 ]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", metavar="COL", help="Column to leave out; may be given again."),
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding of a text table, such as latin-1; UTF-8 by default.")
 ]
 DropUnlabelled = Annotated[
     bool, typer.Option("--drop-unlabelled", help="Leave out rows that have no label.")
@@ -88,3 +90,88 @@ def _processes(jobs: int) -> int:
 
 
 Jobs = Annotated[int, typer.Option(help="Processes; -1 for one per core.", callback=_processes)]
+
+
+def _column(help: str) -> Any:
+    return Annotated[str | None, typer.Option(metavar="COL", help=help)]
+
+
+def _several(metavar: str, help: str) -> Any:
+    return Annotated[
+        list[str] | None, typer.Option(metavar=metavar, help=f"{help} May be given again.")
+    ]
+
+
+FILE_OPTIONS = {"format": Format, "delimiter": Delimiter, "encoding": Encoding}
+_SCHEMA = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml",
+        help="What `echelon inspect --write` wrote; other options go before it.",
+        readable=False,
+    ),
+]
+_ROLES = {
+    "weight": _column("Column of row weights, which is no input."),
+    "group": _column("Column that says which rows belong together, which is no input."),
+    "time": _column("Column of dates or waves, which is no input."),
+}
+_CELLS = {
+    "ordered": _several(
+        '"COLS: LOW<…<HIGH"',
+        "Columns of ordered answers, by name, pattern (Q*) or range (Q1..Q30), and their order.",
+    ),
+    "missing": _several(
+        "VALUES", 'Cells that stand for missing values: "99,-99", or in columns "income: -99".'
+    ),
+    "decimal": Annotated[str | None, typer.Option(help="Decimal mark, a point or a comma.")],
+    "thousands": Annotated[str | None, typer.Option(help="Mark between thousands.")],
+    "date_format": Annotated[
+        str | None, typer.Option(metavar="FORM", help="How dates are written, such as %d/%m/%Y.")
+    ],
+    "drop": _several("COL", "Column to leave out."),
+    "keep": _several("COL", "Column to take although it looks like an identifier."),
+}
+
+
+def reads_file(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of files, which it gets as a dict, ``reading``."""
+    return _with_options(command, FILE_OPTIONS)
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of files and of labelled tables, as a dict, ``reading``."""
+    return _with_options(command, {"schema": _SCHEMA, **FILE_OPTIONS, **_ROLES, **_CELLS})
+
+
+def reads_ranking(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of files and of their cells, as a dict, ``reading``."""
+    return _with_options(command, {**FILE_OPTIONS, **_CELLS})
+
+
+def _with_options(command: Callable[..., None], options: dict[str, Any]) -> Callable[..., None]:
+    hints = get_type_hints(command, include_extras=True)
+    own = {
+        name: parameter.default
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name != "reading"
+    }
+    types = {**{name: hints[name] for name in own}, **options}
+    defaults = {**dict.fromkeys(options), **own}
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        reading = {name: given.pop(name) for name in options}
+        # An option that may be given again is None where it is not given at all.
+        stated = {name: value for name, value in reading.items() if value is not None}
+        command(**given, reading=stated)
+
+    parameters = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation
+        )
+        for name, annotation in types.items()
+    ]
+    with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = types
+    return with_options

@@ -12,7 +12,7 @@ import typer
 
 from .failures import UsageError, guarded
 from .oddities import Oddities
-from .options import Data, Delimiter, Format, Model, Raw, TrustedKey
+from .options import Data, Model, Raw, TrustedKey, reads_file
 from .output import say
 from .values import refuse_model_as_table, require_places
 from .views import show_notes, step_line
@@ -29,7 +29,10 @@ Result = TypeVar("Result")
 _END: Any = object()
 
 
+@reads_file
 def predict(
+    *,
+    reading: dict[str, Any],
     model: Model,
     data: Data,
     out: Annotated[
@@ -52,8 +55,6 @@ def predict(
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Copy all columns of DATA.")] = False,
     raw: Raw = False,
     trusted_key: TrustedKey = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
 ) -> None:
     """Predict the rows of a table with a saved model.
 
@@ -72,14 +73,7 @@ def predict(
         trained = load_model(model, trusted_keys=trusted_key)
         kept = None if keep_all else tuple(keep or ())
         answer = partial(_answer, trained, kept, proba=proba, interval=interval)
-        pieces = read_chunks(
-            data,
-            format=format,
-            delimiter=delimiter,
-            schema=trained.schema,
-            keep=kept,
-            rows=_ROWS,
-        )
+        pieces = read_chunks(data, schema=trained.schema, keep=kept, rows=_ROWS, **reading)
         oddities = Oddities(trained.schema)
         shares = [f"{PROBABILITY}{label}" for label in trained.classes]
         # Pieces go through the model side by side, where threads of linear algebra only wait.

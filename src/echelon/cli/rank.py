@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,17 +14,16 @@ from echelon._utils.processes import watched_workers
 from .failures import UsageError, guarded
 from .info import figures
 from .options import (
+    FILE_OPTIONS,
     Data,
-    Delimiter,
-    Drop,
     DropUnlabelled,
-    Format,
     Jobs,
     Order,
     Raw,
     Seed,
     Sign,
     TrustedKey,
+    reads_ranking,
 )
 from .output import say
 from .values import refuse_model_as_table, require_key, require_places
@@ -37,7 +36,10 @@ if TYPE_CHECKING:
 RANKERS = "LinearRankSVM, RankSVM, RankBoost, PreferenceRanker, RankPerceptron"
 
 
+@reads_ranking
 def rank(
+    *,
+    reading: dict[str, Any],
     data: Data,
     target: Annotated[
         str | None, typer.Option(help="Column of labels to learn from, higher is better.")
@@ -81,9 +83,6 @@ def rank(
         int | None, typer.Option(min=1, help="Most rows of each query to write.")
     ] = None,
     raw: Raw = False,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    drop: Drop = None,
     drop_unlabelled: DropUnlabelled = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -106,11 +105,10 @@ def rank(
         require_places((data, pairs, model_file, sign), out=out, save=save)
         require_key(sign)
         if model_file is not None:
-            _refuse_training(target=target, pairs=pairs, save=save, sign=sign)
+            cells = {name: value for name, value in reading.items() if name not in FILE_OPTIONS}
+            _refuse_training(target=target, pairs=pairs, save=save, sign=sign, **cells)
             trained = _load(model_file, trusted_key)
-            table = read_rows_to_rank(
-                trained, data, qid, id, one_query=one_query, format=format, delimiter=delimiter
-            )
+            table = read_rows_to_rank(trained, data, qid, id, one_query=one_query, **reading)
         else:
             if one_query:
                 raise UsageError(
@@ -123,10 +121,8 @@ def rank(
                 pairs=pairs,
                 id=id,
                 order=order,
-                format=format,
-                delimiter=delimiter,
-                drop=tuple(drop or ()),
                 drop_unlabelled=drop_unlabelled,
+                **reading,
             )
             trained = _train(table, model, folds, seed, jobs, tell)
             if save is not None:
@@ -139,11 +135,12 @@ def rank(
             tell(f"Ranking of {len(frame):,} rows: {out}")
 
 
-def _refuse_training(**options: str | Path | None) -> None:
+def _refuse_training(**options: Any) -> None:
     for name, value in options.items():
         if value is not None:
             raise UsageError(
-                f"--{name} is for training a model; with --model-file the saved one is used."
+                f"--{name.replace('_', '-')} is for training a model; with --model-file the saved "
+                "one is used."
             )
 
 
@@ -156,7 +153,7 @@ def _train(
     tell(table.about())
     show_notes(*table.notes)
     trained = train_ranker(table, name, folds=folds, random_state=seed, n_jobs=jobs)
-    show_notes(*trained.notes[len(table.notes) :])
+    show_notes(*(note for note in trained.notes if note not in table.notes))
     if trained.metrics:
         tell(f"Cross-validated over {trained.extra['folds']}:")
     for line in figures(trained.metrics):

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .failures import flag
 from .output import say
 
 if TYPE_CHECKING:
@@ -35,9 +36,12 @@ def show_table(table: LabelledTable, source: str) -> None:
 
 
 def show_notes(*notes: str) -> None:
-    """A line on standard error for each."""
+    """A line on standard error for each, with arguments as options."""
+    from echelon.tables import Sentence
+
     for note in notes:
-        say(f"Note: {note}", err=True)
+        told = note.worded(flag) if isinstance(note, Sentence) else note
+        say(f"Note: {told}", err=True)
 
 
 def json_text(content: dict[str, Any]) -> str:

@@ -189,6 +189,12 @@ def _membership(
     named: RuleCondition, source: Source, allowed: npt.NDArray[np.bool_]
 ) -> RuleCondition:
     levels = source.feature.levels
+    if source.feature.ordered and allowed.any() and not allowed.all():
+        first, last = np.flatnonzero(allowed)[[0, -1]]
+        if allowed[first : last + 1].all():
+            low = category(levels[first]) if first else ""
+            high = category(levels[last]) if last + 1 < len(levels) else ""
+            return RuleCondition(named.condition, source.feature.name, low, high)
     excludes = bool(allowed.sum() > 0.5 * len(allowed)) and not allowed.all() and len(levels) > 2
     listed = ~allowed if excludes else allowed
     members = tuple(category(level) for level, is_in in zip(levels, listed, strict=True) if is_in)
@@ -247,7 +253,7 @@ def _made_up(schema: Any) -> Table:
     }
     columns = {
         column.name: np.resize(np.array(column.levels or ["none"], dtype=object), n)
-        if column.kind == "category"
+        if column.is_text
         else made[column.kind]
         for column in schema.columns
     }

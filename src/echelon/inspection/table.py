@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -41,12 +41,15 @@ class Feature:
         where missing.
     levels : list
         Of a category or a boolean, those that occur; empty otherwise.
+    ordered : bool
+        Whether the levels ascend.
     """
 
     name: str
     kind: str
     numbers: Vector
     levels: list[Any]
+    ordered: bool = False
 
     @property
     def present(self) -> npt.NDArray[np.bool_]:
@@ -84,8 +87,10 @@ def read_feature(name: str, column: Any, stated: str | None = None) -> Feature:
     if kind == "number":
         return Feature(name, "date" if stated == "date" else kind, values, [])
     # Some types list their levels in an order.
-    listed = getattr(getattr(column, "dtype", None), "categories", None)
-    return _levelled(name, kind, values, None if listed is None else list(listed))
+    dtype = getattr(column, "dtype", None)
+    listed = getattr(dtype, "categories", None)
+    feature = _levelled(name, kind, values, None if listed is None else list(listed))
+    return replace(feature, ordered=getattr(dtype, "ordered", False) is True)
 
 
 def _kind_and_values(column: Any) -> tuple[str, npt.NDArray[Any]]:

@@ -9,10 +9,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from .._utils.types import CostLike, LabelsLike, MatrixLike
 from ..base.nested import fresh
@@ -62,9 +63,10 @@ def _not_numbers(frame: Any) -> list[str]:
 def prepare(schema: Schema) -> ColumnTransformer:
     """Transformer for tables of a schema, over named columns and without functions inside.
 
-    Numbers and dates are imputed by the median and scaled; truth values are imputed by the more
-    frequent one and stay 0 and 1; categories are one-hot encoded. A missing category is a level of
-    its own, rare levels share a column, and a level that was not seen is counted among them.
+    Numbers and dates are imputed by the median and scaled, and so are the ranks of ordered levels;
+    truth values are imputed by the more frequent one and stay 0 and 1; categories are one-hot
+    encoded. A missing category is a level of its own, rare levels share a column, and a level that
+    was not seen is counted among them.
 
     Parameters
     ----------
@@ -80,8 +82,14 @@ def prepare(schema: Schema) -> ColumnTransformer:
     >>> prepare(schema).fit(schema.apply(frame)).get_feature_names_out().tolist()
     ['size', 'sold']
     """
-    scaled = make_pipeline(
-        SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler()
+    middle = SimpleImputer(strategy="median", keep_empty_features=True)
+    scaled = make_pipeline(middle, StandardScaler())
+    ordered = [column for column in schema.columns if column.kind == "ordered"]
+    ranks = OrdinalEncoder(
+        categories=[list(column.levels or ()) for column in ordered],
+        handle_unknown="use_encoded_value",
+        unknown_value=np.nan,
+        encoded_missing_value=np.nan,
     )
     truths = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
     levels = OneHotEncoder(
@@ -92,6 +100,7 @@ def prepare(schema: Schema) -> ColumnTransformer:
     )
     parts = [
         ("numbers", scaled, schema.of_kind("number", "date")),
+        ("ordered", make_pipeline(ranks, middle, StandardScaler()), schema.of_kind("ordered")),
         ("truths", truths, schema.of_kind("boolean")),
         ("categories", levels, schema.of_kind("category")),
     ]

@@ -1,13 +1,16 @@
 """Tables that users bring, read whole or in parts, and tables written for them."""
 
+from .column import Column
 from .digest import rows_digest
-from .faults import TableError
+from .faults import Sentence, TableError
 from .formats import FORMATS
+from .inspection import TableInspection, inspect
 from .labelled import LabelledTable, labelled_table, read_labelled_table
 from .labels import encode_target, parse_order
+from .options import TableOptions
 from .ranking import RankingTable, ranking_table, read_ranking_table
 from .reading import read_chunks, read_table
-from .schema import Column, Schema
+from .schema import Schema
 from .writing import TableWriter
 
 __all__ = [
@@ -16,9 +19,13 @@ __all__ = [
     "LabelledTable",
     "RankingTable",
     "Schema",
+    "Sentence",
     "TableError",
+    "TableInspection",
+    "TableOptions",
     "TableWriter",
     "encode_target",
+    "inspect",
     "labelled_table",
     "parse_order",
     "ranking_table",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, BinaryIO
 
-from .faults import TableError
+from .faults import Argument, TableError
 from .sources import Source
 
 # pyarrow reads up to 32 of them ahead.
@@ -16,10 +16,17 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 
 def refuse_other_text(head: bytes, name: str) -> None:
     """Refuse first bytes that are no UTF-8 text."""
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise TableError(f"{name} is text in UTF-16; save it as UTF-8.")
     if b"\0" in head:
         raise TableError(f"{name} is a binary file, not a table of text.")
+
+
+def not_utf8(name: str, place: str = "") -> TableError:
+    """The error for text in another encoding, or in several."""
+    return TableError(
+        f"{name} has a byte {place}that is not UTF-8; if it was written by an older program, give ",
+        Argument("encoding", "cp1252"),
+        " or the encoding that it has.",
+    )
 
 
 def line_blocks(stream: BinaryIO, name: str) -> Iterator[tuple[bytes, int]]:
@@ -59,9 +66,7 @@ def _refuse_bad_bytes(block: bytes, name: str, line: int) -> None:
         block.decode("utf-8")
     except UnicodeDecodeError as error:
         line += block.count(b"\n", 0, error.start)
-        raise TableError(
-            f"{name} has a byte in line {line} that is not UTF-8; save it as UTF-8."
-        ) from None
+        raise not_utf8(name, f"in line {line} ") from None
 
 
 class TwoPassReader:

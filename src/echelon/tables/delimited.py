@@ -167,9 +167,7 @@ class DelimitedReader:
             raise TableError(f"{self.source.name} is empty.")
         whole = end < len(text) or len(head) < FIRST_BYTES
         if whole and any("\udc80" <= letter <= "\udcff" for letter in text[:end]):
-            raise TableError(
-                f"{self.source.name} has a byte in its header that is not UTF-8; save it as UTF-8."
-            )
+            raise blocks.not_utf8(self.source.name, "in its header ")
         length = len(text[:end].encode("utf-8", "surrogateescape"))
         return raw, length if whole else None
 
@@ -212,7 +210,7 @@ class DelimitedReader:
         if error is None:
             return TableError(f"{where} has a quotation mark that is not closed.")
         if "UTF8" in str(error):
-            return TableError(f"{where} has a byte that is not UTF-8; save it as UTF-8.")
+            return blocks.not_utf8(where)
         if "straddl" in str(error):
             return TableError(f"{where} has a very long row; is a quotation mark not closed?")
         return TableError(f"{where} cannot be read as a table: {str(error).splitlines()[0]}.")

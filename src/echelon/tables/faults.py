@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Any, Self
 
 MISSING_MARKS = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None")
 _WANTED = {
@@ -32,30 +34,85 @@ class Argument:
         return f"`{self.name}`" if self.value is None else f"{self.name}={self.value!r}"
 
 
+class Sentence(str):
+    """A sentence that may name arguments, which another interface than Python writes otherwise.
+
+    Parameters
+    ----------
+    *parts : str or Argument
+        The sentence in pieces.
+
+    Examples
+    --------
+    >>> sentence = Sentence("Leave it out with ", Argument("drop", ["id"]), ".")
+    >>> sentence
+    "Leave it out with drop=['id']."
+    >>> sentence.worded(lambda argument: f"--{argument.name}")
+    'Leave it out with --drop.'
+    """
+
+    parts: tuple[str | Argument, ...]
+
+    def __new__(cls, *parts: str | Argument) -> Self:
+        """Join the pieces."""
+        self = super().__new__(cls, "".join(map(str, parts)))
+        self.parts = parts
+        return self
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.parts
+
+    @property
+    def advises(self) -> bool:
+        """Whether the sentence names an argument that may be given."""
+        return any(isinstance(part, Argument) for part in self.parts)
+
+    def worded(self, write: Callable[[Argument], str]) -> str:
+        """The sentence with arguments as another interface than Python writes them."""
+        return "".join(write(p) if isinstance(p, Argument) else p for p in self.parts)
+
+
+def lasting(notes: Iterable[str]) -> list[str]:
+    """Notes without those that name an argument, which concern a reader of the table alone."""
+    return [str(note) for note in notes if not (isinstance(note, Sentence) and note.advises)]
+
+
 class TableError(ValueError):
     """A table that cannot be used; the text is one whole sentence for the user.
 
     Parameters
     ----------
     *parts : str or Argument
-        The sentence; arguments are named as in Python, unless `worded` writes them otherwise.
+        The pieces of a `Sentence`.
+
+    Attributes
+    ----------
+    sentence : Sentence
+    problems : tuple of TableError
+        All that is wrong, where it is more than one thing; else this error alone.
 
     Examples
     --------
-    >>> error = TableError("Leave it out with ", Argument("drop", ["id"]), ".")
-    >>> str(error)
+    >>> str(TableError("Leave it out with ", Argument("drop", ["id"]), "."))
     "Leave it out with drop=['id']."
-    >>> error.worded(lambda argument: f"--{argument.name}")
-    'Leave it out with --drop.'
     """
 
     def __init__(self, *parts: str | Argument) -> None:
-        super().__init__("".join(map(str, parts)))
-        self.parts = parts
+        self.sentence = Sentence(*parts)
+        self.problems: tuple[TableError, ...] = (self,)
+        super().__init__(self.sentence)
 
-    def worded(self, write: Callable[[Argument], str]) -> str:
-        """The sentence with arguments as another interface than Python writes them."""
-        return "".join(write(p) if isinstance(p, Argument) else p for p in self.parts)
+    @classmethod
+    def joined(cls, where: str, errors: Sequence[TableError]) -> TableError:
+        """One error for all that is wrong with a table, a line each."""
+        if len(errors) == 1:
+            return errors[0]
+        parts: list[str | Argument] = [f"{opening(where)} has {len(errors)} problems:"]
+        for error in errors:
+            parts += ["\n- ", *error.sentence.parts]
+        found = cls(*parts)
+        found.problems = tuple(errors)
+        return found
 
 
 def opening(where: str) -> str:
@@ -82,15 +139,15 @@ def nearest(name: str, names: Sequence[str]) -> str | None:
     return by_lower[close[0]] if close else None
 
 
-def columns_phrase(names: Sequence[str]) -> str:
+def columns_phrase(names: Sequence[str], limit: int = 10) -> str:
     """``column 'a'`` or ``columns 'a', 'b'``."""
     word = "column" if len(names) == 1 else "columns"
-    return f"{word} {listed(repr(name) for name in names)}"
+    return f"{word} {listed((repr(name) for name in names), limit)}"
 
 
 def refuse_repeated(where: str, names: Sequence[str]) -> None:
     """Refuse names that more than one column has."""
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise TableError(f"{where} has more than one {columns_phrase(repeated)}.")
 
@@ -110,8 +167,9 @@ def wrong_cell(where: str, name: str, kind: str, found: object, row: int) -> Tab
 
 def require_named(where: str, wanted: Iterable[str], names: Sequence[str]) -> None:
     """Refuse columns that a user named and the table does not have."""
+    known = set(names)
     for name in wanted:
-        if name in names:
+        if name in known:
             continue
         meant = nearest(name, names)
         hint = f"it has {listed(names, 20)}." if meant is None else f"did you mean {meant!r}?"

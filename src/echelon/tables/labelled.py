@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from ..ordinal.arrays import are_whole
-from .faults import (
-    Argument,
-    TableError,
-    columns_phrase,
-    counted,
-    inside,
-    opening,
-    refuse_repeated,
-    require_named,
-)
+from .faults import TableError
 from .formats import LABEL, is_svmlight
-from .labels import absent_levels, ordered_labels
-from .lookalikes import identifier_reason, notes_on_texts, refuse_written_numbers
-from .reading import open_reader, whole_table
+from .interpretation import TableReading, read_columns
+from .options import StatedOptions, TableOptions
+from .reading import FileOptions, open_reader, whole_table
 from .schema import Schema
-from .sources import Source
+from .schema_file import read_schema_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +37,13 @@ class LabelledTable:
     schema : Schema
         Of the inputs.
     notes : tuple of str
-        Sentences on what was left out.
+        Sentences on what was left out or guessed, with arguments as Python writes them.
+    weights : ndarray of shape (n,), optional
+        What each row counts.
+    groups : ndarray of int of shape (n,), optional
+        What each row belongs to: rows of one group have the same number.
+    times : ndarray of shape (n,), optional
+        When each row was taken: days since 1970, or numbers such as years and waves.
     """
 
     X: pd.DataFrame
@@ -57,6 +52,9 @@ class LabelledTable:
     target: str
     schema: Schema
     notes: tuple[str, ...] = ()
+    weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
 
 
 def read_labelled_table(
@@ -64,36 +62,24 @@ def read_labelled_table(
     target: str | None = None,
     order: str | None = None,
     *,
+    schema: str | Path | None = None,
     format: str | None = None,
     delimiter: str | None = None,
-    drop: Sequence[str] = (),
-    keep: Collection[str] = (),
-    drop_unlabelled: bool = False,
+    encoding: str | None = None,
+    **stated: Unpack[StatedOptions],
 ) -> LabelledTable:
     """Read a table and split off its target.
 
     Parameters
     ----------
-    source, format, delimiter
+    source, format, delimiter, encoding
         As for `read_table`.
-    target, order, drop, keep, drop_unlabelled
+    target, order, schema, **stated
         As for `labelled_table`.
     """
-    with Source(source) as opened:
-        reader = open_reader(opened, format, delimiter)
-        names = reader.names()
-        if target is None:
-            target = LABEL if is_svmlight(source, format) else names[-1]
-        frame = whole_table(reader, target)
-    return labelled_table(
-        frame,
-        target,
-        order,
-        drop=drop,
-        keep=keep,
-        drop_unlabelled=drop_unlabelled,
-        source=opened.name,
-    )
+    file = FileOptions(format, delimiter, encoding)
+    known, frame, name = open_labelled(source, target, order, schema, file, stated)
+    return _labelled(read_columns(frame, known, name), name)
 
 
 def labelled_table(
@@ -101,10 +87,9 @@ def labelled_table(
     target: str | None = None,
     order: str | None = None,
     *,
-    drop: Sequence[str] = (),
-    keep: Collection[str] = (),
-    drop_unlabelled: bool = False,
+    schema: str | Path | None = None,
     source: str = "the table",
+    **stated: Unpack[StatedOptions],
 ) -> LabelledTable:
     """Split a data frame into inputs and ordered labels.
 
@@ -116,19 +101,17 @@ def labelled_table(
     order : str, optional
         The labels from lowest to highest, as ``"poor<fair<good"``; needed where they are text
         without an order.
-    drop : sequence of str
-        Columns to leave out.
-    keep : collection of str
-        Columns to take as inputs even if they look like identifiers.
-    drop_unlabelled : bool
-        Leave out rows without a label instead of refusing them.
+    schema : str or Path, optional
+        A schema file, which states what the other arguments do not.
     source : str
         What the table is called in errors.
+    **stated
+        Any other parameter of `TableOptions`.
 
     Raises
     ------
     TableError
-        One sentence that says what to do.
+        A sentence for everything that is wrong, each of which says what to do.
 
     Examples
     --------
@@ -138,83 +121,47 @@ def labelled_table(
     >>> table.classes, table.schema.names
     (['low', 'high'], ['size'])
     """
-    where = opening(source)
-    names = [str(name) for name in frame.columns]
-    frame = frame.set_axis(names, axis=1)
-    refuse_repeated(where, names)
-    target = names[-1] if target is None else target
-    require_named(where, [*drop, *keep, target], names)
-    if target in drop:
-        raise TableError(f"The target {target!r} cannot be left out.")
-    if not len(frame):
-        raise TableError(f"{where} has no rows.")
-    frame, notes = labelled_rows(frame, target, drop_unlabelled, where)
-    y, classes = ordered_labels(frame[target], order, target)
-    if order is not None:
-        notes += absent_levels(y, classes)
-    inputs, schema, more = model_inputs(
-        frame.drop(columns=[target, *drop]), keep, where, f"besides the target {target!r}"
+    known = known_options(target, order, schema, stated)[0]
+    return _labelled(read_columns(frame, known, source), source)
+
+
+def _labelled(reading: TableReading, source: str) -> LabelledTable:
+    if reading.problems:
+        raise TableError.joined(source, reading.problems)
+    return LabelledTable(
+        reading.schema.apply(reading.frame, source),
+        target=reading.roles["target"],
+        schema=reading.schema,
+        notes=tuple(reading.notes),
+        **reading.found,
     )
-    X = schema.apply(inputs, source)
-    notes += [*more, *notes_on_texts(schema, len(X))]
-    return LabelledTable(X, y, classes, target, schema, tuple(notes))
 
 
-def labelled_rows(
-    frame: pd.DataFrame, target: str, drop_unlabelled: bool, where: str
-) -> tuple[pd.DataFrame, list[str]]:
-    """Rows with a label, and a note on the others."""
-    missing = frame[target].isna()
-    count = int(missing.sum())
-    if not count:
-        return frame, []
-    rows = counted(count)
-    if count == len(frame):
-        raise TableError(f"The target {target!r} of {inside(where)} has no labels at all.")
-    if not drop_unlabelled:
-        raise TableError(
-            f"The target {target!r} of {inside(where)} has {rows} without a label; leave such rows "
-            "out with ",
-            Argument("drop_unlabelled", True),
-            ".",
-        )
-    frame = frame[~missing].reset_index(drop=True)
-    labels = frame[target]
-    if labels.dtype.kind == "f" and are_whole(labels.to_numpy(np.float64)).all():
-        # Whole numbers became floats only because some were missing.
-        frame[target] = labels.astype("int64")
-    return frame, [f"{rows} without a label left out."]
+def known_options(
+    target: str | None, order: str | None, schema: str | Path | None, stated: StatedOptions
+) -> tuple[TableOptions, FileOptions]:
+    """What is stated of a table, by arguments and then by a schema file."""
+    known = TableOptions(target=target, order=order, **stated)
+    if schema is None:
+        return known, FileOptions()
+    options, file = read_schema_file(schema)
+    return known.over(options), file
 
 
-def model_inputs(
-    frame: pd.DataFrame, keep: Collection[str], where: str, purpose: str
-) -> tuple[pd.DataFrame, Schema, list[str]]:
-    """Columns without those that only name rows, their schema, and notes on those left out."""
-    where = opening(where)
-    if not frame.shape[1]:
-        raise TableError(f"{where} has no column {purpose}.")
-    empty = [str(name) for name in frame.columns if frame[name].isna().all()]
-    if empty:
-        them = "it" if len(empty) == 1 else "them"
-        raise TableError(
-            f"{where} has no value in {columns_phrase(empty)}; leave {them} out with ",
-            Argument("drop", empty),
-            ".",
-        )
-    schema = Schema.of(frame)
-    refuse_written_numbers(schema, where)
-    reasons = {
-        column.name: identifier_reason(column.name, frame[column.name], column.kind)
-        for column in schema.columns
-        if column.name not in keep
-    }
-    left_out = {name: reason for name, reason in reasons.items() if reason is not None}
-    if len(left_out) == frame.shape[1]:
-        raise TableError(
-            f"{where} has no input besides {columns_phrase(list(left_out))}, which only names rows."
-        )
-    notes = [
-        f"Column {name!r} left out as an identifier: {reason}." for name, reason in left_out.items()
-    ]
-    kept = tuple(column for column in schema.columns if column.name not in left_out)
-    return frame.drop(columns=list(left_out)), Schema(kept), notes
+def open_labelled(
+    source: str | Path,
+    target: str | None,
+    order: str | None,
+    schema: str | Path | None,
+    file: FileOptions,
+    stated: StatedOptions,
+) -> tuple[TableOptions, pd.DataFrame, str]:
+    """All that is stated of a table, its rows, and what it is called."""
+    known, of_file = known_options(target, order, schema, stated)
+    file = file.over(of_file)
+    with open_reader(source, file) as reader:
+        if known.target is None and is_svmlight(source, file.format):
+            known = known.over(TableOptions(target=LABEL))
+        columns = known.resolve(reader.names(), reader.source.name)
+        label = next((name for name, c in columns.items() if c.role == "target"), None)
+        return known, whole_table(reader, label, as_text=known.has_marks), reader.source.name

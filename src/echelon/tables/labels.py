@@ -106,7 +106,7 @@ def _in_stated_order(
         raise TableError(
             f"The target {name!r} has labels that ",
             Argument("order"),
-            f" does not name: {listed_labels(unknown)}{more}{_spelling_hint(unknown, classes)}.",
+            f" does not name: {listed_labels(unknown)}{more}{spelling_hint(unknown, classes)}.",
         )
     if hasattr(labels.dtype, "categories"):
         labels = labels.astype(labels.dtype.categories.dtype)
@@ -173,7 +173,7 @@ def encode_target(values: Any, classes: Sequence[Any], name: str = "target") -> 
         raise TableError(
             f"Column {name!r} has labels that the model does not know: "
             f"{listed_labels(unknown, 5)}; it knows {listed_labels(classes, 12)}"
-            f"{_spelling_hint(unknown, classes)}."
+            f"{spelling_hint(unknown, classes)}."
         )
     return np.array(codes, dtype=np.intp)[column.cat.codes.to_numpy()]
 
@@ -191,7 +191,7 @@ def listed_labels(labels: Sequence[Any], limit: int = 10) -> str:
     return listed((repr(text) if misleading else text for text in texts), limit)
 
 
-def _spelling_hint(unknown: Sequence[Any], classes: Sequence[Any]) -> str:
+def spelling_hint(unknown: Sequence[Any], classes: Sequence[Any]) -> str:
     """What to do about labels that are others but for spaces around them or their case."""
     known = {str(label).strip().casefold(): str(label) for label in classes}
     for label in map(str, unknown):

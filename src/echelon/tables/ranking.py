@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from .._utils.types import Matrix, Vector
+from .column import level_text
 from .faults import Argument, TableError, opening, require_named
 from .formats import LABEL, QUERY, is_svmlight
-from .labelled import labelled_rows, model_inputs
+from .interpretation import labelled_rows, read_inputs
 from .labels import absent_levels, encode_target, ordered_labels
-from .lookalikes import notes_on_texts
-from .reading import read_table
-from .schema import Schema, level_text
+from .options import StatedCells, StatedColumn, TableOptions
+from .reading import FileOptions, open_reader, read_table, whole_table
+from .schema import Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,28 +125,30 @@ def read_ranking_table(
     order: str | None = None,
     format: str | None = None,
     delimiter: str | None = None,
-    drop: Sequence[str] = (),
-    drop_unlabelled: bool = False,
+    encoding: str | None = None,
+    **stated: Unpack[StatedCells],
 ) -> RankingTable:
     """Read a table with labels, or with ids and a table of judged pairs, or both.
 
     Parameters
     ----------
-    source, format, delimiter
+    source, format, delimiter, encoding
         As for `read_table`. An svmlight file has labels and queries of its own.
     pairs : str or Path, optional
         A table of judged pairs, as for `ranking_table`.
-    target, qid, id, order, drop, drop_unlabelled
+    target, qid, id, order, **stated
         As for `ranking_table`.
     """
     svmlight = is_svmlight(source, format)
     if svmlight and target is None and pairs is None:
         target = LABEL
-    frame = read_table(source, format=format, delimiter=delimiter, target=target)
+    marked = TableOptions(**stated).has_marks
+    with open_reader(source, FileOptions(format, delimiter, encoding)) as reader:
+        frame = whole_table(reader, target, as_text=marked)
     if svmlight and qid is None and QUERY in frame.columns:
         qid = QUERY
     if svmlight and target is None:
-        drop = [*drop, LABEL]
+        stated["drop"] = [*stated.get("drop", ()), LABEL]
     return ranking_table(
         frame,
         target,
@@ -153,10 +156,9 @@ def read_ranking_table(
         pairs=None if pairs is None else read_table(pairs),
         id=id,
         order=order,
-        drop=drop,
-        drop_unlabelled=drop_unlabelled,
         source=str(source),
         pairs_source="The table of pairs" if pairs is None else str(pairs),
+        **stated,
     )
 
 
@@ -168,10 +170,9 @@ def ranking_table(
     pairs: pd.DataFrame | None = None,
     id: str | None = None,
     order: str | None = None,
-    drop: Sequence[str] = (),
-    drop_unlabelled: bool = False,
     source: str = "the table",
     pairs_source: str = "The table of pairs",
+    **stated: Unpack[StatedCells],
 ) -> RankingTable:
     """Split a data frame into inputs, labels, queries, ids and judged pairs.
 
@@ -188,12 +189,11 @@ def ranking_table(
         Column with the id of each row.
     order : str, optional
         The labels from lowest to highest, as ``"poor<fair<good"``, where they are text.
-    drop : sequence of str
-        Columns to leave out.
-    drop_unlabelled : bool
-        Leave out rows without a label instead of refusing them.
     source, pairs_source : str
         What the tables are called in errors.
+    **stated
+        What is known of columns and cells, as for `TableOptions`: ``drop``, ``keep``, ``ordered``,
+        ``missing``, ``decimal``, ``thousands``, ``date_format`` and ``drop_unlabelled``.
 
     Raises
     ------
@@ -214,11 +214,12 @@ def ranking_table(
     if pairs is not None and id is None:
         needs = (Argument("pairs"), " needs ", Argument("id"))
         raise TableError(*needs, ", the column that holds the ids of rows.")
-    require_columns(source, frame, {"target": target, "qid": qid, "id": id}, drop)
+    known = TableOptions(**stated)
+    require_columns(source, frame, {"target": target, "qid": qid, "id": id}, known.drop)
     notes: list[str] = []
     y, levels = None, None
     if target is not None:
-        frame, notes = labelled_rows(frame, target, drop_unlabelled, source)
+        frame, notes = labelled_rows(frame, target, known.drop_unlabelled, source)
         y, levels = _relevance(frame[target], order, target)
         if order is not None and levels is not None:
             notes += absent_levels(frame[target], levels)
@@ -227,10 +228,15 @@ def ranking_table(
     queries, ids = entries(source, frame, qid, "query"), entries(source, frame, id, "id")
     judged = (None, None) if pairs is None else _judged(pairs, ids, id, source, pairs_source)
     named = [name for name in (target, qid, id) if name is not None]
-    rest = frame.drop(columns=list(dict.fromkeys([*named, *drop])))
-    inputs, schema, more = model_inputs(rest, (), source, "to rank by")
+    names = [str(name) for name in frame.columns]
+    columns = known.resolve(names, opening(source), with_target=False)
+    columns |= {name: StatedColumn("id") for name in named}
+    inputs = read_inputs(frame, columns, known, source, "to rank by", with_roles=False)
+    if inputs.problems:
+        raise TableError.joined(source, inputs.problems)
+    schema = inputs.schema
     table = RankingTable(
-        schema.apply(inputs, source),
+        schema.apply(frame, source),
         schema,
         y=y,
         target=target,
@@ -242,7 +248,7 @@ def ranking_table(
         pairs=judged[0],
         pair_weight=judged[1],
         source=source,
-        notes=(*notes, *more, *notes_on_texts(schema, len(inputs))),
+        notes=(*notes, *inputs.notes),
     )
     table.require_a_pair()
     return table

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .._utils.packages import require_extra
 from .blocks import TwoPassReader
 from .faults import TableError, require_named
-from .formats import checked_delimiter
+from .formats import TEXT_FORMATS, checked_delimiter
 from .sources import Source
 
 if TYPE_CHECKING:
@@ -23,11 +25,39 @@ if TYPE_CHECKING:
     Reader: TypeAlias = ArrowReader | DelimitedReader | TwoPassReader
 
 
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file is to be read, as far as that is not seen.
+
+    Parameters
+    ----------
+    format, delimiter, encoding : str, optional
+        As for `read_table`.
+    """
+
+    format: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+
+    def over(self, other: FileOptions) -> FileOptions:
+        """These options, and those of another where these say nothing."""
+        return FileOptions(
+            self.format or other.format,
+            self.delimiter or other.delimiter,
+            self.encoding or other.encoding,
+        )
+
+
+# Kinds of cells that may be written with other marks than those that were read.
+NUMBERS = ("integer", "number")
+
+
 def read_table(
     source: str | Path,
     *,
     format: str | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
     schema: Schema | None = None,
     target: str | None = None,
 ) -> pd.DataFrame:
@@ -41,6 +71,9 @@ def read_table(
         By default as the file's name or, failing that, its first bytes show.
     delimiter : str, optional
         What separates the columns of a text table; a comma by default, a tab for ``"tsv"``.
+    encoding : str, optional
+        Encoding of a text table, such as ``"latin-1"``; UTF-8 by default, or UTF-16 where the file
+        begins with its mark.
     schema : Schema, optional
         Kinds of columns that are known already, as those of a model's inputs: a category stays
         text, whatever its cells look like in this file.
@@ -58,13 +91,20 @@ def read_table(
     TableError
         One sentence that says what is wrong with the file.
     """
-    with Source(source) as opened:
-        return whole_table(open_reader(opened, format, delimiter), target, schema)
+    with open_reader(source, FileOptions(format, delimiter, encoding)) as reader:
+        return whole_table(reader, target, schema)
 
 
-def whole_table(reader: Reader, target: str | None, schema: Schema | None = None) -> pd.DataFrame:
-    """All rows of a reader's table."""
+def whole_table(
+    reader: Reader, target: str | None, schema: Schema | None = None, as_text: bool = False
+) -> pd.DataFrame:
+    """All rows of a reader's table; with `as_text`, cells of text are left as they are written."""
     kinds = reader.kinds(target)
+    if as_text:
+        kinds = {
+            name: "text" if kind in NUMBERS and name != target else kind
+            for name, kind in kinds.items()
+        }
     if schema is not None:
         kinds = _with_stated(reader, kinds, schema)
     frame = next(_frames(reader, kinds, None), None)
@@ -80,6 +120,7 @@ def read_chunks(
     *,
     format: str | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
     schema: Schema | None = None,
     target: str | None = None,
     keep: Collection[str] | None = None,
@@ -89,7 +130,7 @@ def read_chunks(
 
     Parameters
     ----------
-    source, format, delimiter, target
+    source, format, delimiter, encoding, target
         As for `read_table`.
     schema : Schema, optional
         Kinds of the columns, which the file is then read by in one pass; columns that it does not
@@ -104,8 +145,8 @@ def read_chunks(
     DataFrame
         The next rows; its index goes on counting.
     """
-    with Source(source) as opened:
-        reader = open_reader(opened, format, delimiter)
+    with open_reader(source, FileOptions(format, delimiter, encoding)) as reader:
+        opened = reader.source
         if schema is None:
             kinds = reader.kinds(target)
         elif isinstance(reader, TwoPassReader):
@@ -129,19 +170,27 @@ def read_chunks(
             raise TableError(f"{opened.name} has no rows.")
 
 
-def open_reader(source: Source, format: str | None, delimiter: str | None) -> Reader:
-    """The reader of a source's format."""
+@contextmanager
+def open_reader(source: str | Path, options: FileOptions) -> Iterator[Reader]:
+    """The reader of a file, by its format."""
+    with Source(source, options.encoding) as opened:
+        yield _reader(opened, options)
+
+
+def _reader(source: Source, options: FileOptions) -> Reader:
     require_extra("Tables need", "cli", "pandas", "pyarrow")
     from .arrow_files import ArrowReader
     from .delimited import DelimitedReader
     from .json_lines import JsonLinesReader
     from .svmlight import SvmlightReader
 
-    format = source.format(format)
+    format = source.format(options.format)
     if format in ("csv", "tsv"):
-        return DelimitedReader(source, checked_delimiter(delimiter, format))
-    if delimiter is not None:
+        return DelimitedReader(source, checked_delimiter(options.delimiter, format))
+    if options.delimiter is not None:
         raise TableError(f"{source.name} is of format {format}, which has no delimiter.")
+    if options.encoding is not None and format not in TEXT_FORMATS:
+        raise TableError(f"{source.name} is of format {format}, which has no encoding.")
     if format == "jsonl":
         return JsonLinesReader(source)
     return SvmlightReader(source) if format == "svmlight" else ArrowReader(source, format)
@@ -156,8 +205,11 @@ def _with_stated(reader: Reader, kinds: Mapping[str, str], schema: Schema) -> di
 
 
 def _stated(schema: Schema) -> dict[str, str]:
+    """Kinds of a file's columns; a cell that takes a closer look stays text."""
     return {
-        column.name: "text" if column.kind == "category" else column.kind
+        column.name: "text"
+        if column.is_text or column.notation or len(column.missing) > len(column.missing_numbers)
+        else column.kind
         for column in schema.columns
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import os
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .faults import TableError
+from .faults import Argument, TableError
 from .formats import GZIP_MAGIC, checked_format, named_format, refuse_other_content, sniffed_format
 
 FIRST_BYTES = 1 << 16
@@ -27,9 +28,13 @@ class Source:
     ----------
     source : str or Path
         A path, or ``"-"`` for standard input.
+    encoding : str, optional
+        Encoding of text, such as ``"latin-1"``, which is then given as UTF-8; UTF-8 by default, and
+        UTF-16 where the first bytes say so.
     """
 
-    def __init__(self, source: str | Path) -> None:
+    def __init__(self, source: str | Path, encoding: str | None = None) -> None:
+        self.encoding = None if encoding is None else _checked_encoding(encoding)
         self.path = None if str(source) == "-" else Path(source)
         self.name = "Standard input" if self.path is None else str(source)
         if self.path is not None:
@@ -61,7 +66,7 @@ class Source:
         with _one_sentence(self.name):
             raw = self._raw()
             try:
-                yield _decompressed(raw)
+                yield self._as_utf8(_decompressed(raw))
             finally:
                 if raw is not self._kept:
                     raw.close()
@@ -79,9 +84,25 @@ class Source:
         if not self.can_be_reopened:
             raw = self._begin()
             with _one_sentence(self.name):
-                return _decompressed_head(raw.peek(FIRST_BYTES))
+                head = _decompressed_head(raw.peek(FIRST_BYTES))
+                found = self._encoding_of(head)
+                return head if found is None else head.decode(found, "ignore").encode()
         with self.open() as stream:
             return stream.read(size)
+
+    def _encoding_of(self, head: bytes) -> str | None:
+        """The encoding that is not UTF-8 and has to be turned into it."""
+        if sniffed_format(head) in ("parquet", "arrow"):
+            return None
+        if self.encoding is not None:
+            return None if self.encoding == "utf-8" else self.encoding
+        return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else None
+
+    def _as_utf8(self, stream: Any) -> BinaryIO:
+        encoding = self._encoding_of(stream.peek(8)[:8])
+        if encoding is None:
+            return stream
+        return io.BufferedReader(_Recoded(stream, encoding, self.name), FIRST_BYTES)
 
     def format(self, stated: str | None) -> str:
         """The format of the table: as stated, as named, or as its first bytes show."""
@@ -129,6 +150,48 @@ class _Rejoined(io.RawIOBase):
         return self._head.readinto(buffer) or int(self._rest.readinto(buffer))
 
 
+class _Recoded(io.RawIOBase):
+    """A stream of text in some encoding as UTF-8."""
+
+    def __init__(self, stream: Any, encoding: str, name: str) -> None:
+        self._stream, self._encoding, self._name = stream, encoding, name
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._waiting = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._waiting:
+            found = self._stream.read(FIRST_BYTES)
+            try:
+                self._waiting = self._decoder.decode(found, final=not found).encode("utf-8")
+            except UnicodeError:
+                raise TableError(
+                    f"{self._name} has bytes that are not text in {self._encoding}; give another ",
+                    Argument("encoding"),
+                    ".",
+                ) from None
+            if not found:
+                break
+        size = min(len(buffer), len(self._waiting))
+        buffer[:size] = self._waiting[:size]
+        self._waiting = self._waiting[size:]
+        return size
+
+
+def _checked_encoding(encoding: str) -> str:
+    try:
+        found = codecs.lookup(encoding)
+        "".encode(encoding)
+    except (LookupError, ValueError):
+        raise TableError(
+            f"There is no encoding of text {encoding!r}; known ones are utf-8, utf-16, latin-1, "
+            "cp1252, cp1251, shift_jis and others of Python."
+        ) from None
+    return found.name
+
+
 def _refuse_no_file(path: Path) -> None:
     if path.is_dir():
         raise TableError(f"{path} is a folder, not a file.")
@@ -141,7 +204,8 @@ def _refuse_no_file(path: Path) -> None:
 def _decompressed(raw: Any) -> BinaryIO:
     buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
     if buffered.peek(2).startswith(GZIP_MAGIC):
-        return gzip.GzipFile(fileobj=buffered)  # type: ignore[return-value]
+        # A GzipFile looks ahead without an end, a buffer as far as it goes.
+        return io.BufferedReader(gzip.GzipFile(fileobj=buffered), FIRST_BYTES)
     return buffered
 
 

@@ -12,8 +12,8 @@ from .._utils.messages import require_choice
 from .._utils.types import Vector
 from ..base.mixins import best_first
 from ..tables import RankingTable, TableError, encode_target, read_table
-from ..tables.faults import Argument
-from ..tables.labelled import labelled_rows
+from ..tables.faults import Argument, lasting
+from ..tables.interpretation import labelled_rows
 from ..tables.ranking import POSITION, ROW, SCORE, entries, require_columns
 from .model import RANKING, TrainedModel
 
@@ -82,7 +82,7 @@ def train_ranker(
         if "random_state" in model.get_params(deep=False):
             model.set_params(random_state=random_state)
     pipeline = Pipeline([("prepare", prepare(table.schema)), ("model", clone(model))])
-    notes = list(table.notes)
+    notes = lasting(table.notes)
     metrics, held_out = _figures(pipeline, table, folds, n_jobs, notes) if evaluate else ({}, None)
     given = {f"model__{key}": value for key, value in table.fit_arguments().items()}
     pipeline.fit(table.X, table.y, **given)
@@ -152,13 +152,14 @@ def read_rows_to_rank(
     one_query: bool = False,
     format: str | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> RankingTable:
     """Read rows to rank with a trained ranker.
 
     Parameters
     ----------
     trained : TrainedModel
-    source, format, delimiter
+    source, format, delimiter, encoding
         As for `echelon.tables.read_table`.
     qid, id : str, optional
         Columns of queries and of ids; those of the table that it was trained on by default.
@@ -166,7 +167,8 @@ def read_rows_to_rank(
         Whether to compare all rows, though the model has queries.
     """
     where = str(source)
-    frame = read_table(source, format=format, delimiter=delimiter, schema=trained.schema)
+    reading = {"format": format, "delimiter": delimiter, "encoding": encoding}
+    frame = read_table(source, schema=trained.schema, **reading)
     names = [str(name) for name in frame.columns]
     known = trained.extra.get("qid")
     if one_query:
@@ -203,6 +205,7 @@ def read_judged_rows(
     *,
     format: str | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
     drop_unlabelled: bool = False,
 ) -> RankingTable:
     """Read labelled rows, in the queries of a trained ranker, to measure it on.
@@ -210,7 +213,7 @@ def read_judged_rows(
     Parameters
     ----------
     trained : TrainedModel
-    source, format, delimiter
+    source, format, delimiter, encoding
         As for `echelon.tables.read_table`.
     target : str, optional
         The label column; that of the table that it was trained on by default.
@@ -221,9 +224,8 @@ def read_judged_rows(
     if not name:
         advice = ("name them with ", Argument("target"), ".")
         raise TableError(f"{trained.name} was trained without labels; ", *advice)
-    frame = read_table(
-        source, format=format, delimiter=delimiter, schema=trained.schema, target=name
-    )
+    reading = {"format": format, "delimiter": delimiter, "encoding": encoding}
+    frame = read_table(source, schema=trained.schema, target=name, **reading)
     require_columns(where, frame, {"target": name, "qid": qid})
     frame, notes = labelled_rows(frame, name, drop_unlabelled, where)
     table = RankingTable(

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -29,6 +29,8 @@ from ..model_selection.roster import Candidate, find_candidate
 from ..model_selection.splitters import stratified_folds
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, RankingTable, labelled_table, rows_digest
+from ..tables.faults import lasting
+from ..tables.options import StatedOptions
 from .model import TrainedModel, plain
 from .ranking import train_ranker
 
@@ -55,6 +57,7 @@ def train(
     random_state: int = 0,
     evaluate: bool = True,
     n_jobs: int | None = None,
+    **stated: Unpack[StatedOptions],
 ) -> TrainedModel:
     """Tune a model, fit it to all rows, and give it probabilities, intervals and figures.
 
@@ -89,6 +92,8 @@ def train(
         searched on all rows: the figures are slightly optimistic, unlike those of `run_contest`.
     n_jobs : int, optional
         Processes, as in joblib.
+    **stated
+        What is known of the columns of a data frame, as for `echelon.tables.labelled_table`.
 
     Returns
     -------
@@ -111,11 +116,14 @@ def train(
     if isinstance(X, LabelledTable | RankingTable):
         if model is None:
             model, y = y, None
-        if not (y is None and target is None and order is None):
-            raise TypeError("A table has its labels already, so leave y, target and order out.")
+        if not (y is None and target is None and order is None and not stated):
+            raise TypeError(
+                "A table has its labels and columns already, so leave y, target, order and what is "
+                "stated of columns out."
+            )
         table = X
     else:
-        table = _labelled(X, y, target, order)
+        table = _labelled(X, y, target, order, stated)
     if isinstance(table, RankingTable):
         return train_ranker(
             table,
@@ -128,7 +136,9 @@ def train(
     return _train_labels(table, model, cost, confidence, random_state, evaluate, n_jobs)
 
 
-def _labelled(X: Any, y: Any, target: str | None, order: str | None) -> LabelledTable:
+def _labelled(
+    X: Any, y: Any, target: str | None, order: str | None, stated: StatedOptions
+) -> LabelledTable:
     """A table of inputs and labels, from one data frame or from both apart."""
     import pandas as pd
 
@@ -144,14 +154,17 @@ def _labelled(X: Any, y: Any, target: str | None, order: str | None) -> Labelled
             raise ValueError(f"X must have two dimensions; found {rows.ndim}.")
         frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(rows.shape[1])])
     if y is None:
-        return labelled_table(frame, target, order)
+        return labelled_table(frame, target, order, **stated)
     labels = pd.Series(y.to_pandas() if hasattr(y, "to_pandas") else y)
     check_consistent_length(frame, labels)
     name = str(labels.name or "target")
     if name in frame.columns:
         raise ValueError(f"y must not have the name of a column of X; found {name!r}.")
     whole = frame.assign(**{name: labels.set_axis(frame.index)})
-    return labelled_table(whole, name, order, keep=[str(column) for column in frame.columns])
+    others = {stated.get(role) for role in ("weight", "group", "time")} | {*stated.get("drop", ())}
+    if "keep" not in stated:
+        stated["keep"] = [n for n in map(str, frame.columns) if n not in others]
+    return labelled_table(whole, name, order, **stated)
 
 
 def _train_labels(
@@ -168,7 +181,7 @@ def _train_labels(
         model = find_candidate(model, random_state)
     _require_labels(model)
     name, pipeline = _tuned(model, table, cost, n_jobs, random_state)
-    notes = list(table.notes)
+    notes = lasting(table.notes)
     inside: Any = pipeline
     # Labels stay those of the model, which are what a leaderboard has measured.
     calibrated = OrdinalCalibrator(

@@ -85,7 +85,7 @@ def _rows(schema: Schema, missing: bool) -> pd.DataFrame:
     n = 1 + min(most, _MOST_ROWS)
     columns: dict[str, Any] = {}
     for column in schema.columns:
-        if column.kind == "category":
+        if column.is_text:
             levels = column.levels or (np.nan,)
             cells: Any = np.array([levels[i % len(levels)] for i in range(n)], dtype=object)
         else:

@@ -1,0 +1,239 @@
+"""A column as a model knows it, and its cells as models take them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .faults import MISSING_MARKS, TableError, inside, wrong_cell
+from .notation import Notation
+
+KINDS = ("number", "ordered", "category", "boolean", "date")
+_STORED = {"name", "kind", "levels", "missing", "notation", "label"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """An input column.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"number", "ordered", "category", "boolean", "date"}
+    levels : tuple of str, optional
+        The categories seen, or the levels of an ordered column from lowest to highest; None for
+        other kinds.
+    missing : tuple of str
+        Cells that stand for a missing value, besides empty ones and the usual marks.
+    notation : Notation, optional
+        How numbers or dates are written in texts, if not plainly.
+    label : str
+        What the column asks or measures, in words.
+    """
+
+    name: str
+    kind: str
+    levels: tuple[str, ...] | None = None
+    missing: tuple[str, ...] = ()
+    notation: Notation | None = None
+    label: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether cells are texts for models, and not numbers."""
+        return self.kind in ("ordered", "category")
+
+    @property
+    def missing_numbers(self) -> list[float]:
+        """Those of `missing` that are numbers."""
+        return [number for number in map(_number, self.missing) if number is not None]
+
+    def converted(self, series: Any, where: str) -> Any:
+        """Cells as models take them: floats, texts or an ordered Categorical, NaN where missing.
+
+        Raises
+        ------
+        TableError
+            If a cell is not of the column's kind, or not on its scale.
+        """
+        from pandas.api import types
+
+        if self.is_text:
+            return self._texts(series, where)
+        if types.is_datetime64_any_dtype(series.dtype):
+            if self.kind == "date":
+                return _days(series)
+            if self.kind == "number":
+                raise wrong_cell(where, self.name, self.kind, str(series.iloc[0]), _row(series, 0))
+        if types.is_numeric_dtype(series.dtype):
+            values = np.array(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        else:
+            values = self._parsed(series, where)
+        if self.missing:
+            values[np.isin(values, self.missing_numbers)] = np.nan
+        self._refuse_numbers(values, series, where)
+        return values
+
+    def to_dict(self) -> dict[str, Any]:
+        """The column as plain lists and texts; what is not there is left out."""
+        found: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        found["levels"] = None if self.levels is None else list(self.levels)
+        if self.missing:
+            found["missing"] = list(self.missing)
+        if self.notation is not None:
+            found["notation"] = self.notation.to_dict()
+        return {**found, "label": self.label} if self.label else found
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Column:
+        """A column from what `to_dict` gave."""
+        if not set(stored) <= _STORED:
+            raise TableError(
+                f"A column has entries that none has: {sorted(set(stored) - _STORED)}."
+            )
+        levels, missing = stored["levels"], stored.get("missing", [])
+        texts = [stored["name"], stored.get("label", ""), *(levels or ()), *missing]
+        if not all(isinstance(text, str) for text in texts):
+            raise TableError(f"A column's name and levels must be texts; found {texts!r}.")
+        if stored["kind"] not in KINDS:
+            raise TableError(
+                f"A column's kind must be one of {', '.join(KINDS)}; found {stored['kind']!r}."
+            )
+        if stored["kind"] == "ordered" and len(set(levels or ())) != len(levels or ""):
+            raise TableError(f"An ordered column must have distinct levels; found {levels!r}.")
+        notation = stored.get("notation")
+        return cls(
+            stored["name"],
+            stored["kind"],
+            None if levels is None else tuple(levels),
+            tuple(missing),
+            None if notation is None else Notation.from_dict(notation),
+            stored.get("label", ""),
+        )
+
+    def _texts(self, series: Any, where: str) -> Any:
+        texts = texts_of(series, self.missing)
+        if self.kind == "category":
+            return texts
+        import pandas as pd
+
+        lost = (texts.notna() & ~texts.isin(self.levels or ())).to_numpy()
+        if lost.any():
+            place = int(np.argmax(lost))
+            raise TableError(
+                f"Column {self.name!r} of {inside(where)} holds {texts.iloc[place]!r} in row "
+                f"{_row(series, place) + 1}, which is not on its scale "
+                f"{' < '.join(self.levels or ())}."
+            )
+        return texts.astype(pd.CategoricalDtype(self.levels, ordered=True))
+
+    def _parsed(self, series: Any, where: str) -> np.ndarray:
+        """Texts as numbers of the column's kind."""
+        import pandas as pd
+        import pyarrow as pa
+
+        from .kinds import column_of_text
+
+        if self.notation is not None:
+            return self._in_notation(series, where, self.notation)
+        texts = texts_of(series, self.missing, marks=False)
+        array = pa.array([None if value is np.nan else value for value in texts], pa.string())
+        found = column_of_text(array, self.kind, where, self.name, _row(series, 0))
+        if self.kind == "date":
+            return _days(pd.Series(found.to_numpy(zero_copy_only=False)))
+        return np.asarray(found.cast(pa.float64()).to_numpy(zero_copy_only=False)).copy()
+
+    def _in_notation(self, series: Any, where: str, notation: Notation) -> np.ndarray:
+        import pandas as pd
+
+        texts = texts_of(series, self.missing).astype("category")
+        levels = texts.cat.categories.tolist()
+        if notation.date:
+            values = _days(pd.Series(notation.times(levels)))
+        else:
+            values = notation.numbers(levels)
+        codes = texts.cat.codes.to_numpy()
+        wrong = np.isnan(values)
+        if wrong.any():
+            bad = wrong[codes] & (codes >= 0)
+            place = int(np.argmax(bad))
+            raise wrong_cell(where, self.name, self.kind, texts.iloc[place], _row(series, place))
+        return np.asarray(np.append(values, np.nan)[codes])
+
+    def _refuse_numbers(self, values: np.ndarray, series: Any, where: str) -> None:
+        """Refuse infinite numbers, and truth values other than 0 and 1."""
+        if self.kind == "date":
+            return
+        if self.kind == "boolean":
+            wrong = ~(np.isnan(values) | (values == 0) | (values == 1))
+        else:
+            wrong = np.isinf(values)
+        if not wrong.any():
+            return
+        place = int(np.argmax(wrong))
+        row = _row(series, place)
+        if self.kind == "boolean":
+            raise wrong_cell(where, self.name, self.kind, series.iloc[place].item(), row)
+        raise TableError(
+            f"Column {self.name!r} of {inside(where)} holds an infinite number in row {row + 1}."
+        )
+
+
+def texts_of(series: Any, missing: Collection[str] = (), marks: bool = True) -> Any:
+    """A column as texts, NaN where a value is missing or, with `marks`, marked as such."""
+    import pandas as pd
+
+    levels = series if isinstance(series.dtype, pd.CategoricalDtype) else series.astype("category")
+    texts: list[Any] = [level_text(label) for label in levels.cat.categories]
+    absent = {*missing, *(MISSING_MARKS if marks else ())}
+    numbers = {number for number in map(_number, missing) if number is not None}
+    texts = [
+        np.nan if text.strip() in absent or (numbers and _number(text) in numbers) else text
+        for text in texts
+    ]
+    table = np.array([*texts, np.nan], dtype=object)
+    return pd.Series(table[levels.cat.codes.to_numpy()], index=series.index, dtype=object)
+
+
+def without_values(labels: Any, missing: Collection[str]) -> Any:
+    """Labels of which some stand for none; texts that are left as numbers are numbers."""
+    import pandas as pd
+
+    absent = texts_of(labels, missing, marks=False).isna()
+    kept = labels.mask(absent)
+    if isinstance(labels.dtype, pd.CategoricalDtype):
+        return kept.cat.remove_unused_categories() if absent.any() else labels
+    if kept.dtype != object:
+        return kept
+    numbers = pd.to_numeric(kept, errors="coerce")
+    return kept if (numbers.isna() & ~absent).any() else numbers
+
+
+def level_text(value: Any) -> str:
+    """A category's name; a whole number has no decimals, whatever type it passed through."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _days(series: Any) -> np.ndarray:
+    if getattr(series.dtype, "tz", None) is not None:
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+    times = series.to_numpy(dtype="datetime64[us]")
+    return np.asarray((times - np.datetime64(0, "us")) / np.timedelta64(1, "D"))
+
+
+def _row(series: Any, place: int) -> int:
+    """Row of the whole table, which the index of a part goes on counting."""
+    label = series.index[place] if len(series) else 0
+    return int(label) if isinstance(label, int | np.integer) else place
