@@ -118,6 +118,11 @@ def test_weights_and_owners_are_no_inputs_unless_that_is_stated():
     assert kept.schema.names == ["size", "pw", "patient", "weight"] and kept.notes == ()
 
 
+def test_measures_with_the_name_of_an_owner_are_inputs():
+    table = labelled_table(frame_of(km_to_centre=np.arange(30), store=np.linspace(0, 1, 30)))
+    assert table.schema.names == ["size", "km_to_centre", "store"]
+
+
 def test_all_problems_are_listed_with_what_solves_them():
     frame = frame_of(
         sum=[f"{i},{100 + i}" for i in range(1, 13)],

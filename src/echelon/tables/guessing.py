@@ -27,9 +27,9 @@ _LONG_DIGITS = 9
 _ID_NAME = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|key|rownames?|row)$", re.IGNORECASE)
 _CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
 _OWNER = re.compile(
-    r"(^|[\W_])(patient|user|subject|respondent|customer|client|participant|person|student|pupil|"
-    r"household|rater|judge|reviewer|store|shop|school|site|centre|center|clinic|hospital)"
-    r"([\W_]?(id|no|nr|num|number|code))?$",
+    r"(patient|user|subject|respondent|customer|client|participant|person|student|pupil|household|"
+    r"rater|judge|reviewer|store|shop|school|site|centre|center|clinic|hospital)"
+    r"([\W_]?(id|no|nr|num|number|code))?",
     re.IGNORECASE,
 )
 _SURVEY_WEIGHT = re.compile(
@@ -376,7 +376,7 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return "it names queries"
     if len(series) < _FEWEST_ROWS or column.kind not in ("number", "category"):
         return None
-    if _OWNER.search(name) and _repeats(series):
+    if _OWNER.fullmatch(name) and _repeats(series):
         return f"it repeats, {series.nunique():,} values in {len(series):,} rows"
     # Measured numbers are told from counts by the first of them.
     if column.kind == "number" and (series.dtype.kind not in "iuf" or series.iloc[0] % 1 != 0):
@@ -389,6 +389,8 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
 
 
 def _repeats(series: Any) -> bool:
+    if series.dtype.kind == "f" and (series.dropna() % 1 != 0).any():
+        return False
     distinct = series.nunique()
     return distinct > _FEWEST_ROWS and distinct <= 0.8 * len(series)
 
