@@ -144,9 +144,7 @@ def test_identifiers_are_left_out_with_a_note_unless_kept():
 
 def test_only_identifiers_are_no_inputs():
     frame = frame_of([1, 2] * 15, name=[f"person {place}" for place in range(30)])
-    with pytest.raises(
-        TableError, match="has no input: column 'name' would be left out"
-    ):
+    with pytest.raises(TableError, match="has no input: column 'name' would be left out"):
         labelled_table(frame, drop=["a"])
 
 

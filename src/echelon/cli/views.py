@@ -37,7 +37,7 @@ def show_table(table: LabelledTable, source: str) -> None:
 
 def show_notes(*notes: str) -> None:
     """A line on standard error for each, with arguments as options."""
-    from echelon.tables import Sentence
+    from echelon.tables.faults import Sentence
 
     for note in notes:
         told = note.worded(flag) if isinstance(note, Sentence) else note

@@ -2,7 +2,7 @@
 
 from .column import Column
 from .digest import rows_digest
-from .faults import Sentence, TableError
+from .faults import TableError
 from .formats import FORMATS
 from .inspection import TableInspection, inspect
 from .labelled import LabelledTable, labelled_table, read_labelled_table
@@ -19,7 +19,6 @@ __all__ = [
     "LabelledTable",
     "RankingTable",
     "Schema",
-    "Sentence",
     "TableError",
     "TableInspection",
     "TableOptions",
