@@ -43,7 +43,7 @@ test: $(VENV)/.dev lint ## Every test and every static check
 	@$(BIN)/python -m pytest $(PROCESSES) $(PYTEST_ARGS)
 	@echo "== examples in docstrings and documents"
 	@$(BIN)/python -m pytest -q $(PROCESSES) --doctest-modules --doctest-glob='*.md' \
-	  --pyargs echelon --ignore-glob='*/cli/__main__.py' README.md docs
+	  --pyargs echelon --ignore-glob='*/cli/__main__.py' --ignore=docs/gallery README.md docs
 
 lint: $(VENV)/.dev
 	@echo "== ruff" && $(BIN)/ruff check . && $(BIN)/ruff format --check .
