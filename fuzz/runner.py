@@ -18,6 +18,26 @@ from fuzz.campaign import Campaign, Case, Tally
 ROOT = Path(__file__).parents[1]
 # A sanitizer's report is known by these words on standard error.
 REPORTS = ("ERROR: AddressSanitizer", "runtime error:", "ERROR: LeakSanitizer")
+# Seconds of waiting that count as one of computing.
+_PATIENCE = 6.0
+
+
+def processor_seconds(session: int) -> float | None:
+    """Time that the processes of a session have computed; None where the system does not tell."""
+    root = Path("/proc")
+    if not (root / str(session) / "stat").exists():
+        return None
+    total, tick = 0.0, os.sysconf("SC_CLK_TCK")
+    for status in root.glob("[0-9]*/stat"):
+        try:
+            # The name of a process, in brackets, may hold anything.
+            fields = status.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session:
+            # Its own time, and that of children that have ended.
+            total += sum(map(int, fields[11:15])) / tick
+    return total
 
 
 class Worker:
@@ -64,9 +84,21 @@ class Worker:
         return Case(case.subject, _kind_of(words, case.outcome), words or case.detail, case.count)
 
     def _line(self, seconds: float) -> str | None:
+        """The next line; None after so many seconds of computing, or far more of waiting.
+
+        On a busy machine a case takes longer without doing more.
+        """
         assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], seconds)
-        return self.process.stdout.readline() if ready else None
+        session = self.process.pid
+        begun, spent = time.monotonic(), processor_seconds(session)
+        while True:
+            ready, _, _ = select.select([self.process.stdout], [], [], 0.5)
+            if ready:
+                return self.process.stdout.readline()
+            waited = time.monotonic() - begun
+            computed = waited if spent is None else (processor_seconds(session) or 0.0) - spent
+            if computed > seconds or waited > _PATIENCE * seconds:
+                return None
 
     def _words(self, start: int = 0) -> str:
         self.log.seek(start)
