@@ -332,3 +332,10 @@ def test_parameters_are_recovered(rng):
     frame = ProportionalOdds().fit(X, y).summary()
     truth = np.array([1.0, -2.0, -1.0, 0.5, 2.0])
     assert (np.abs(frame["estimate"] - truth) < 4 * frame["std_error"]).all()
+
+
+def test_many_inputs_under_a_penalty_have_no_covariance(rng):
+    X = rng.normal(size=(30, 2001))
+    model = ProportionalOdds(alpha=1.0).fit(X, rng.integers(0, 3, 30))
+    assert model.converged_ and model.covariance_ is None
+    assert model.summary()["std_error"].isna().all()

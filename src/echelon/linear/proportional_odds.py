@@ -83,8 +83,9 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         Certificate: the largest gradient entry per unit of weight at the solution.
     newton_decrement_ : float
         Estimate of how far the objective lies above its minimum.
-    covariance_ : ndarray of shape (K−1+d, K−1+d)
-        Inverse Hessian for thresholds, then coefficients; NaN where undetermined.
+    covariance_ : ndarray of shape (K−1+d, K−1+d), or None
+        Inverse Hessian for thresholds, then coefficients; NaN where undetermined. None under a
+        penalty with more than 2,000 inputs.
     n_iter_ : int
     converged_ : bool
 
@@ -195,9 +196,10 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         n_columns = data.X.shape[1]
         self.coef_, shift = design.to_original(result.coef, n_columns)
         self.thresholds_ = all_levels(result.thresholds + shift, observed, data.n_classes)
-        self.covariance_ = _all_levels_covariance(
-            parameter_covariance(result, design, n_columns), observed, data.n_classes
-        )
+        covariance = parameter_covariance(result, design, n_columns)
+        if covariance is not None:
+            covariance = _all_levels_covariance(covariance, observed, data.n_classes)
+        self.covariance_ = covariance
         self.log_likelihood_ = result.log_likelihood
         self.gradient_norm_ = result.gradient_norm
         self.newton_decrement_ = result.newton_decrement
@@ -365,9 +367,9 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie between 0 and 1; found {level!r}.")
         estimate = np.concatenate([self.coef_, self.thresholds_])
-        error = np.roll(np.sqrt(np.diagonal(self.covariance_)), len(self.coef_))
-        if self.alpha > 0.0:
-            error = np.full_like(error, np.nan)
+        error = np.full_like(estimate, np.nan)
+        if self.alpha == 0.0 and self.covariance_ is not None:
+            error = np.roll(np.sqrt(np.diagonal(self.covariance_)), len(self.coef_))
         with np.errstate(invalid="ignore"):
             z = estimate / error
             half = get_link("probit").quantile(np.asarray(0.5 + 0.5 * level)) * error

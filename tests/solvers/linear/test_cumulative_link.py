@@ -1,9 +1,13 @@
+import dataclasses
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 from echelon.ordinal.likelihoods import LINKS, get_link
+from echelon.solvers.linear import cumulative_link
 from echelon.solvers.linear.cumulative_link import (
     CumulativeLinkProblem,
     _evaluate,
@@ -41,7 +45,7 @@ def test_gradient_and_hessian_by_differences(link, rng):
         (_gradient(problem, u) - _gradient(problem, d)) / (2 * h)
         for u, d in zip(ups, downs, strict=True)
     ]
-    np.testing.assert_allclose(_hessian(problem, point), bend, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(_hessian(problem, point).matrix(), bend, rtol=1e-5, atol=1e-5)
 
 
 @given(st.sampled_from(list(LINKS)), st.integers(0, 500))
@@ -94,3 +98,41 @@ def test_separation(columns, codes, expected):
     found = separating_columns(design, np.array(codes), max(codes) + 1)
     assert set(expected) <= set(found.tolist())
     assert bool(len(found)) == bool(expected)
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("K", [2, 3, 6])
+def test_products_and_diagonal_are_those_of_the_matrix(K, stored, rng):
+    problem = make_problem("probit", K=K)
+    X = rng.normal(size=(40, 5)) * (rng.random((40, 5)) < 0.4)
+    design = StandardizedDesign(stored(X), problem.weights)
+    problem = dataclasses.replace(problem, design=design, ridge=np.arange(5.0))
+    hessian = _hessian(problem, _evaluate(problem, np.linspace(-1.0, 1.0, K - 1 + 5)))
+    matrix = hessian.matrix()
+    v = rng.normal(size=len(matrix))
+    np.testing.assert_allclose(hessian.times(v), matrix @ v, atol=1e-10)
+    np.testing.assert_allclose(hessian._lower_diagonal, np.diagonal(matrix)[K - 1 :], rtol=1e-9)
+
+
+@pytest.mark.parametrize("link", [name for name in LINKS if LINKS[name].log_concave])
+@pytest.mark.parametrize("ridge", [1e-4, 0.1, 100.0])
+def test_steps_by_products_end_at_the_same_minimum(link, ridge, monkeypatch):
+    problem = make_problem(link, n=60, d=30, ridge=ridge)
+    exact = solve_cumulative_link(problem)
+    monkeypatch.setattr(cumulative_link, "MOST_IN_MATRIX", 10)
+    found = solve_cumulative_link(problem)
+    assert found.converged and found.gradient_norm <= 1e-8 and found.hessian is None
+    assert found.objective <= exact.objective + 1e-9 * abs(exact.objective)
+    np.testing.assert_allclose(found.coef, exact.coef, rtol=1e-4, atol=1e-5)
+
+
+def test_more_inputs_than_a_matrix_can_hold(rng):
+    X = sp.random_array((200, 20_000), density=0.01, rng=rng, format="csr")
+    codes = rng.integers(0, 4, 200)
+    design = StandardizedDesign(X, np.ones(200))
+    ridge = 1.0 / design.scale**2
+    problem = CumulativeLinkProblem(
+        design, codes, 4, np.ones(200), np.zeros(200), ridge, get_link("logit")
+    )
+    result = solve_cumulative_link(problem)
+    assert result.converged and result.gradient_norm <= 1e-8

@@ -6,7 +6,8 @@ The problem, for inputs z_i already centred and scaled, offsets o_i and weights 
     ℓ_i = ln( F(θ_{y_i} − f_i) − F(θ_{y_i − 1} − f_i) ),   f_i = z_iᵀγ + o_i,
 
 with θ_{−1} = −∞, θ_{K−1} = +∞. For log-concave noise the problem is convex in (θ, γ), so the
-gradient certifies the global optimum. Each step solves with the exact Hessian; steps are halved
+gradient certifies the global optimum. Each step solves with the exact Hessian; with many inputs
+under a penalty, by conjugate gradients to a residual that falls with the gradient. Steps are halved
 until the thresholds ascend strictly and the objective falls. Every class must be present.
 
 The likelihood has no finite maximum exactly when some direction (δ, η) ≠ 0 never lowers any
@@ -26,8 +27,12 @@ from scipy.optimize import linprog
 
 from ..._utils.types import Codes, Index, Matrix, Vector
 from ...ordinal.likelihoods import IntervalTerms, Link, interval_terms
+from .cumulative_hessian import CumulativeHessian
 from .design import StandardizedDesign
 
+#: columns whose second derivatives are kept as a matrix; for more, under a penalty, only products
+#: with it are taken
+MOST_IN_MATRIX = 2000
 # Of all weight, that a class has at the start.
 _LEAST_SHARE = 1e-9
 
@@ -49,7 +54,7 @@ class CumulativeLinkProblem:
 class CumulativeLinkResult:
     """Solution with its certificate.
 
-    ``gradient_norm`` is the largest gradient entry divided by the total weight, and
+    ``hessian`` is None where there were too many columns for it, ``gradient_norm`` is the largest gradient entry divided by the total weight, and
     ``newton_decrement`` is gᵀH⁻¹g/2, which for the convex links estimates how far the objective
     lies above its minimum.
     """
@@ -60,7 +65,7 @@ class CumulativeLinkResult:
     log_likelihood: float
     gradient_norm: float
     newton_decrement: float
-    hessian: Matrix
+    hessian: Matrix | None
     n_iter: int
     converged: bool
 
@@ -91,12 +96,19 @@ def solve_cumulative_link(
     total = problem.weights.sum()
     # With a penalty on every coefficient the objective grows without bound in every direction.
     has_optimum = bool((problem.ridge > 0.0).all())
+    many = problem.design.shape[1] > MOST_IN_MATRIX
+    by_products = many and has_optimum and problem.link.log_concave
+    matrix: Matrix | None = None
     point = _evaluate(problem, _start(problem))
     n_iter = flat_steps = 0
     while True:
         gradient = _gradient(problem, point)
         hessian = _hessian(problem, point)
-        step = _newton_step(hessian, gradient)
+        if by_products:
+            step = hessian.newton_step(gradient, total)
+        else:
+            matrix = hessian.matrix()
+            step = _newton_step(matrix, gradient)
         settled = float(np.abs(gradient).max()) <= tol * total
         short = float(np.abs(step).max()) <= 1e-3
         # Steps stay long although the gradient vanishes where the maximum lies at infinity.
@@ -116,7 +128,7 @@ def solve_cumulative_link(
         log_likelihood=point.log_likelihood,
         gradient_norm=float(np.abs(gradient).max() / total),
         newton_decrement=float(0.5 * gradient @ -step),
-        hessian=hessian,
+        hessian=matrix,
         n_iter=n_iter,
         converged=settled and short,
     )
@@ -159,33 +171,9 @@ def _gradient(problem: CumulativeLinkProblem, point: _Point) -> Vector:
     return -np.concatenate([upper[:-1] + lower[1:], by_score - problem.ridge * coef])
 
 
-def _hessian(problem: CumulativeLinkProblem, point: _Point) -> Matrix:
-    w, t, K = problem.weights, point.terms, problem.n_classes
-    d = problem.design.shape[1]
-    hessian = np.empty((K - 1 + d, K - 1 + d))
-    upper = np.bincount(problem.codes, w * t.d2_upper, minlength=K)
-    lower = np.bincount(problem.codes, w * t.d2_lower, minlength=K)
-    cross = np.bincount(problem.codes, w * t.d2_cross, minlength=K)
-    hessian[: K - 1, : K - 1] = -(
-        np.diag(upper[:-1] + lower[1:]) + np.diag(cross[1:-1], 1) + np.diag(cross[1:-1], -1)
-    )
-    by_score = w * (t.d2_upper + t.d2_lower + 2.0 * t.d2_cross)
-    hessian[K - 1 :, K - 1 :] = problem.design.gram(-by_score) + np.diag(problem.ridge)
-    mixed = problem.design.transpose_dot(_score_threshold_terms(problem, t))[:, 1:-1]
-    hessian[K - 1 :, : K - 1] = mixed
-    hessian[: K - 1, K - 1 :] = mixed.T
-    return hessian
-
-
-def _score_threshold_terms(problem: CumulativeLinkProblem, t: IntervalTerms) -> sp.csr_array:
-    """−w·∂²ℓ/∂f∂θ_k for k = −1 … K−1, a line per row: only its own two thresholds are there."""
-    n, K = len(problem.codes), problem.n_classes
-    values = np.empty((n, 2))
-    values[:, 0] = problem.weights * (t.d2_lower + t.d2_cross)
-    values[:, 1] = problem.weights * (t.d2_upper + t.d2_cross)
-    columns = problem.codes[:, None] + np.array([0, 1])
-    starts = np.arange(0, 2 * n + 1, 2)
-    return sp.csr_array((values.ravel(), columns.ravel(), starts), shape=(n, K + 1))
+def _hessian(problem: CumulativeLinkProblem, point: _Point) -> CumulativeHessian:
+    p = problem
+    return CumulativeHessian(p.design, p.codes, p.n_classes, p.weights, p.ridge, point.terms)
 
 
 def _newton_step(hessian: Matrix, gradient: Vector) -> Vector:
@@ -228,11 +216,14 @@ def _search(
 
 def parameter_covariance(
     result: CumulativeLinkResult, design: StandardizedDesign, n_columns: int
-) -> Vector:
+) -> Matrix | None:
     """Inverse Hessian in the units of X, for thresholds first and then all columns.
 
-    Columns that were left out, and everything when the Hessian is singular, are NaN.
+    Columns that were left out, and everything when the Hessian is singular, are NaN. None where
+    there were too many columns for it.
     """
+    if result.hessian is None:
+        return None
     n_thresholds = len(result.thresholds)
     n_active = len(design.active)
     covariance = np.full((n_thresholds + n_columns,) * 2, np.nan)

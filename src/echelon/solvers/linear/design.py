@@ -96,6 +96,16 @@ class StandardizedDesign:
                 total += block.T @ (block * curvature[rows, None])
         return total
 
+    def column_squares(self, curvature: Vector) -> Vector:
+        """Diagonal of the Gram matrix, Σ_i curvature_i·z_ij²."""
+        if not self.sparse:
+            return np.asarray(np.einsum("ij,ij,i->j", self._Z, self._Z, curvature))
+        squares = self._Z.copy()
+        squares.data **= 2
+        sums = self._Z.T @ curvature
+        diagonal = squares.T @ curvature - 2.0 * self._shift * sums
+        return np.maximum(diagonal + self._shift**2 * curvature.sum(), 0.0)
+
     def raw_columns(self) -> Any:
         """Scaled active columns, centred only where dense; a threshold absorbs the difference."""
         return self._Z
