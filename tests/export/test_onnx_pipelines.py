@@ -255,6 +255,27 @@ def test_prepared_tables_of_a_schema():
     assert sorted(one.name for one in proto.graph.input) == sorted(frame.columns)
 
 
+@pytest.mark.parametrize("coding", ["scores", "thermometer"])
+@pytest.mark.parametrize("tails", ["kept", "normal scores"])
+def test_levels_and_heavy_tails_of_a_schema(coding, tails):
+    pytest.importorskip("echelon.tables")
+    from echelon.model_selection.preparation import prepare
+    from echelon.tables import Schema
+
+    frame, y = make_frame()
+    rng = np.random.default_rng(0)
+    levels = ["never", "now and then", "often", "always"]
+    frame["answer"] = pd.Categorical(rng.choice(levels, len(frame)), levels, ordered=True)
+    frame["paid"] = np.exp(3 * rng.normal(size=len(frame))) * (rng.random(len(frame)) < 0.7)
+    schema = Schema.of(frame)
+    preparation = prepare(schema).set_params(
+        ordered__levelcodes__coding=coding, numbers__tailscores__tails=tails
+    )
+    model = make_pipeline(preparation, ProportionalOdds(alpha=0.1)).fit(schema.apply(frame), y)
+    new = new_rows(frame)
+    assert_agrees(model, schema.apply(new.assign(paid=1e6 * rng.random(len(new)))))
+
+
 def test_polars_frames():
     pl = pytest.importorskip("polars", reason="polars is not installed")
     frame, y = make_frame()

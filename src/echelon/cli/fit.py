@@ -103,6 +103,7 @@ def _contest(table: LabelledTable, seconds: float, **options: Any) -> Candidate:
 def _train(
     table: LabelledTable, candidate: Candidate, save: Path, sign: Path | None, **options: Any
 ) -> None:
+    from echelon.model_selection.leaderboard import settings_text
     from echelon.trained import train
 
     from .info import save_model
@@ -113,5 +114,5 @@ def _train(
         trained = train(table, candidate, **options)
     settings = trained.extra.get("settings")
     if settings:
-        say("Settings: " + ", ".join(f"{name}={value}" for name, value in settings.items()))
+        say(f"Settings: {settings_text(settings)}")
     save_model(trained, save, sign)

@@ -21,6 +21,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from ..base.scores import LevelCodes, TailScores
 from ..ordinal.columns import is_missing
 from .columns import (
     KINDS,
@@ -145,6 +146,37 @@ def min_max_scaler(transformer: MinMaxScaler, columns: Columns) -> Columns:
     if transformer.clip:
         values = values.clip(*map(float, transformer.feature_range))
     return Columns.of_matrix(in_double(values), len(columns))
+
+
+@registered(TRANSFORMERS, LevelCodes)
+def level_codes(transformer: LevelCodes, columns: Columns) -> Columns:
+    """Ranks as they are, or one column for each boundary."""
+    if transformer.coding == "scores":
+        return columns
+    column, level = transformer.boundaries()
+    # ONNX has no "greater or equal" of its own in all versions: not less is the same for numbers.
+    below = columns.matrix().take(column) < level.astype(np.float64)
+    return Columns.of_matrix(below.where(np.zeros(1), np.ones(1)), len(column))
+
+
+@registered(TRANSFORMERS, TailScores)
+def tail_scores(transformer: TailScores, columns: Columns) -> Columns:
+    """Columns with heavy tails as sums of what each piece between two knots adds."""
+    curves = zip(transformer.knots_, transformer.scores_, strict=True)
+    changed = dict(zip(transformer.columns_.tolist(), curves, strict=True))
+    if not changed:
+        return columns
+    parts = []
+    for j in range(len(columns)):
+        column = columns.column(j)
+        if j in changed:
+            knots, scores = changed[j]
+            # A single knot is one value for all rows, between two of which there is nothing.
+            width = np.append(np.diff(knots), 1.0)
+            share = (column - knots).clip(0.0).at_most(width) / width
+            column = (share * np.append(np.diff(scores), 0.0)).sum(keep=True) + scores[0]
+        parts.append(column)
+    return Columns.of_matrix(in_double(columns.graph.concat(parts)), len(parts))
 
 
 @registered(TRANSFORMERS, SimpleImputer)

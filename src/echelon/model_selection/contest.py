@@ -21,7 +21,7 @@ from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
 from .experiment import Entry, Experiment, Outcome, OutcomeStore
 from .leaderboard import SHOWN, Leaderboard, LeaderboardRow
-from .preparation import candidate_pipeline, for_pipeline
+from .preparation import candidate_pipeline, searched_settings
 from .roster import Candidate
 from .roster import candidates as all_candidates
 from .schedule import Schedule
@@ -361,7 +361,7 @@ def make_experiment(
         name: Entry(
             name,
             candidate_pipeline(candidate, schema, classes=known, cost=cost),
-            for_pipeline(candidate.settings),
+            searched_settings(candidate, schema, X),
             candidate.group,
         )
         for name, candidate in roster.items()

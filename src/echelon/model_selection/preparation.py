@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -17,6 +18,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from .._utils.types import CostLike, LabelsLike, MatrixLike
 from ..base.nested import fresh
+from ..base.scores import CODINGS, TAILS, LevelCodes, TailScores, heavy_tails
 from ..metrics import cost_scorer
 from ..ordinal.labels import read_scale
 from .coarse_to_fine import CoarseToFineSearchCV
@@ -68,6 +70,11 @@ def prepare(schema: Schema) -> ColumnTransformer:
     encoded. A missing category is a level of its own, rare levels share a column, and a level that
     was not seen is counted among them.
 
+    Two parameters are there to be searched: with ``numbers__tailscores__tails="normal scores"``
+    numbers with heavy tails are replaced by normal scores of their ranks, and with
+    ``ordered__levelcodes__coding="thermometer"`` an ordered column by one for each boundary between
+    its levels.
+
     Parameters
     ----------
     schema : Schema
@@ -83,7 +90,6 @@ def prepare(schema: Schema) -> ColumnTransformer:
     ['size', 'sold']
     """
     middle = SimpleImputer(strategy="median", keep_empty_features=True)
-    scaled = make_pipeline(middle, StandardScaler())
     ordered = [column for column in schema.columns if column.kind == "ordered"]
     ranks = OrdinalEncoder(
         categories=[list(column.levels or ()) for column in ordered],
@@ -91,6 +97,7 @@ def prepare(schema: Schema) -> ColumnTransformer:
         unknown_value=np.nan,
         encoded_missing_value=np.nan,
     )
+    codes = LevelCodes([list(column.levels or ()) for column in ordered])
     truths = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
     levels = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
@@ -98,9 +105,10 @@ def prepare(schema: Schema) -> ColumnTransformer:
         max_categories=_MOST_LEVELS,
         sparse_output=False,
     )
+    ranked = make_pipeline(ranks, middle, codes, StandardScaler())
     parts = [
-        ("numbers", scaled, schema.of_kind("number", "date")),
-        ("ordered", make_pipeline(ranks, middle, StandardScaler()), schema.of_kind("ordered")),
+        ("numbers", _scaled(middle), schema.of_kind("number", "date")),
+        ("ordered", ranked, schema.of_kind("ordered")),
         ("truths", truths, schema.of_kind("boolean")),
         ("categories", levels, schema.of_kind("category")),
     ]
@@ -109,10 +117,16 @@ def prepare(schema: Schema) -> ColumnTransformer:
     )
 
 
+def _scaled(imputer: SimpleImputer) -> Pipeline:
+    return make_pipeline(imputer, TailScores(), StandardScaler())
+
+
 def _names_may_collide(schema: Schema) -> bool:
     """Whether a level's column, such as ``colour_red``, may have the name of another column."""
-    starts = tuple(f"{name}_" for name in schema.of_kind("category"))
-    return bool(starts) and any(name.startswith(starts) for name in schema.names)
+    starts = {f"{name}_" for name in schema.of_kind("category")}
+    starts |= {f"{name} ≥ " for name in schema.of_kind("ordered")}
+    lengths = {len(start) for start in starts}
+    return any(name[:length] in starts for name in schema.names for length in lengths)
 
 
 #: Folds of the search inside a training part.
@@ -153,7 +167,7 @@ def candidate_pipeline(
         )
     model = fresh(candidate.estimator, classes=list(classes), cost=cost)
     if schema is None:
-        preparation = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+        preparation = _scaled(SimpleImputer(strategy="median"))
     else:
         preparation = prepare(schema)
     return Pipeline([("prepare", preparation), ("model", model)])
@@ -203,14 +217,38 @@ def tune(
     True
     """
     pipeline = candidate_pipeline(candidate, schema, classes=classes, cost=cost)
-    grid = for_pipeline(candidate.settings)
+    grid = searched_settings(candidate, schema, X)
     settings = best_settings(pipeline, grid, X, y, classes, cost, random_state, folds, n_jobs)
     return pipeline.set_params(**settings)
 
 
-def for_pipeline(settings: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-    """A candidate's settings, as parameters of its pipeline."""
-    return {f"model__{name}": values for name, values in settings.items()}
+def searched_settings(candidate: Candidate, schema: Any, X: Any) -> dict[str, Sequence[Any]]:
+    """What is searched for a candidate, as parameters of its pipeline.
+
+    Beside its own settings that is the coding of ordered levels, for a model that is linear in its
+    inputs if some column has three levels or more, and what is done to heavy tails, for one to
+    which the scale of inputs matters if some column has them.
+    """
+    found: dict[str, Sequence[Any]] = {
+        f"model__{name}": values for name, values in candidate.settings.items()
+    }
+    if candidate.inputs == "linear" and schema is not None and _has_levels(schema):
+        found["prepare__ordered__levelcodes__coding"] = CODINGS
+    if candidate.inputs != "any" and _has_tails(schema, X):
+        part = "" if schema is None else "numbers__"
+        found[f"prepare__{part}tailscores__tails"] = TAILS
+    return found
+
+
+def _has_levels(schema: Schema) -> bool:
+    return any(c.kind == "ordered" and len(c.levels or ()) > 2 for c in schema.columns)
+
+
+def _has_tails(schema: Schema | None, X: Any) -> bool:
+    """Whether a number or date has heavy tails; the labels are not asked."""
+    if schema is not None:
+        X = X[schema.of_kind("number", "date")]
+    return not issparse(X) and bool(heavy_tails(X).any())
 
 
 def best_settings(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Literal
 
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
@@ -42,6 +42,10 @@ class Candidate:
     group : {"ordinal", "outsider", "baseline"}
     about : str
         What it is, in one line.
+    inputs : {"any", "scaled", "linear"}
+        What of its inputs the model depends on: on their order at most, on their scale too, or on
+        a weighted sum of them. The preparation's settings are searched for the last two where a
+        table has columns to which they matter.
     """
 
     name: str
@@ -49,6 +53,7 @@ class Candidate:
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     group: str = "ordinal"
     about: str = ""
+    inputs: Literal["any", "scaled", "linear"] = "any"
 
 
 def candidates(random_state: int = 0) -> dict[str, Candidate]:
@@ -142,30 +147,32 @@ def _roster(seed: int) -> Iterator[Candidate]:
         "The same label for every row: the median of the training labels.", group="baseline")
     yield outsider(
         "RoundedRegressor ridge", RoundedRegressor(Ridge()),
-        "Ridge regression on the ranks, rounded.", regressor__alpha=(1.0, 30.0, 1000.0))
+        "Ridge regression on the ranks, rounded.", inputs="linear",
+        regressor__alpha=(1.0, 30.0, 1000.0))
     for link in ("logit", "probit", "cloglog"):
         yield _candidate(
             f"ProportionalOdds {link}", ProportionalOdds(link, alpha=1.0),
             f"Cumulative link model with the {link} link, by penalised likelihood.",
-            alpha=(0.1, 1.0, 10.0, 100.0))
+            inputs="linear", alpha=(0.1, 1.0, 10.0, 100.0))
     yield _candidate(
         "LinearSVOR", LinearSVOR(), "Support vector ordinal regression with a linear score.",
-        C=(0.01, 0.1, 1.0, 10.0))
+        inputs="linear", C=(0.01, 0.1, 1.0, 10.0))
     yield _candidate(
         "PRank", PRank(200, random_state=seed),
-        "The perceptron with thresholds, averaged over its steps.")
+        "The perceptron with thresholds, averaged over its steps.", inputs="linear")
     yield _candidate(
         "OrdinalReduction logistic", OrdinalReduction(LogisticRegression(max_iter=500)),
-        "A logistic regression for each threshold.", estimator__C=(0.1, 1.0, 10.0))
+        "A logistic regression for each threshold.", inputs="linear",
+        estimator__C=(0.1, 1.0, 10.0))
     for constraints in ("implicit", "explicit"):
         yield _candidate(
             f"SVOR {constraints}", SVOR(constraints=constraints),
             f"Support vector ordinal regression, {constraints} constraints, Gaussian kernel.",
-            C=(1.0, 10.0), gamma=widths)
+            inputs="scaled", C=(1.0, 10.0), gamma=widths)
     yield outsider(
         "RoundedRegressor SVR", RoundedRegressor(SVR()),
         "Support vector regression on the ranks, Gaussian kernel, rounded.",
-        regressor__C=(1.0, 10.0), regressor__gamma=widths)
+        inputs="scaled", regressor__C=(1.0, 10.0), regressor__gamma=widths)
     yield _candidate(
         "AdaBoostOR stumps", AdaBoostOR(learning_rate=0.3, random_state=seed),
         "Boosted ordinal stumps.", n_estimators=(100, 400))
@@ -203,11 +210,18 @@ def _roster(seed: int) -> Iterator[Candidate]:
         "A random forest for each threshold.", estimator__min_samples_leaf=(1, 5))
     yield _candidate(
         "GPOR", GPOR(cost="absolute", n_inducing=200, random_state=seed),
-        "Gaussian process with thresholds; it sets its parameters by evidence.")
+        "Gaussian process with thresholds; it sets its parameters by evidence.",
+        inputs="scaled")
     # fmt: on
 
 
 def _candidate(
-    name: str, estimator: Any, about: str, *, group: str = "ordinal", **settings: Sequence[Any]
+    name: str,
+    estimator: Any,
+    about: str,
+    *,
+    group: str = "ordinal",
+    inputs: Literal["any", "scaled", "linear"] = "any",
+    **settings: Sequence[Any],
 ) -> Candidate:
-    return Candidate(name, estimator, settings, group, about)
+    return Candidate(name, estimator, settings, group, about, inputs)

@@ -370,7 +370,7 @@ def _best_model(board: Leaderboard, rows: Rows, settings: Settings) -> tuple[Row
         cost=None if settings.is_absolute else settings.cost,
     )
     chosen = {
-        key if key.startswith("model__") else f"model__{key}": value
+        key if key.startswith(("model__", "prepare__")) else f"model__{key}": value
         for key, value in board.best.usual_settings.items()
     }
     return rows, pipeline.set_params(**chosen).fit(rows.X, rows.y)

@@ -24,7 +24,7 @@ from ..meta.conformal import ConformalOrdinal
 from ..metrics import Summary
 from ..metrics.measures import Need, measure_responses
 from ..metrics.probability import row_ranked_probability_scores
-from ..model_selection.preparation import prepare, tune
+from ..model_selection.preparation import prepare, searched_settings, tune
 from ..model_selection.roster import Candidate, find_candidate
 from ..model_selection.splitters import stratified_folds
 from ..ordinal.labels import read_scale
@@ -205,7 +205,7 @@ def _train_labels(
             "rows": len(X),
             "confidence": confidence,
             "cost": cost if cost is None or isinstance(cost, str) else np.asarray(cost).tolist(),
-            "settings": _settings(model, pipeline),
+            "settings": _settings(model, pipeline, table),
             "random_state": random_state,
             "rows_digest": rows_digest(X, read_scale(y, classes)[1]),
         },
@@ -308,11 +308,13 @@ def _needs_calibration(
     return float(gain.mean()) > 2.0 * float(gain.std()) / np.sqrt(len(gain))
 
 
-def _settings(model: Any, pipeline: Pipeline) -> dict[str, Any]:
+def _settings(model: Any, pipeline: Pipeline, table: LabelledTable) -> dict[str, Any]:
     """Values of the searched parameters, as JSON can hold them."""
-    searched = model.settings if isinstance(model, Candidate) else {}
-    found = pipeline.steps[-1][1].get_params()
-    return {name: plain(found[name]) for name in searched}
+    if not isinstance(model, Candidate):
+        return {}
+    found = pipeline.get_params()
+    searched = searched_settings(model, table.schema, table.X)
+    return {name.removeprefix("model__"): plain(found[name]) for name in searched}
 
 
 def measure(model: TrainedModel, X: Any, y: Any, cost: Any = None) -> dict[str, float]:

@@ -61,6 +61,8 @@ OWN_TYPES: dict[str, str] = {
     "echelon.ordinal.LogLog": "echelon.ordinal.likelihoods.LogLog",
     "echelon.ordinal.Logit": "echelon.ordinal.likelihoods.Logit",
     "echelon.ordinal.Probit": "echelon.ordinal.likelihoods.Probit",
+    "echelon.preparation.LevelCodes": "echelon.base.scores.LevelCodes",
+    "echelon.preparation.TailScores": "echelon.base.scores.TailScores",
     "echelon.ranking.DescentState": "echelon.solvers.ranking.online.DescentState",
     "echelon.ranking.PairPerceptron": "echelon.solvers.ranking.online.PairPerceptron",
     "echelon.ranking.StreamRows": "echelon.ranking.online_rank_svm.StreamRows",
