@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from echelon.trained import TrainedModel
 
 _MOST_RULES = 20
+_MOST_WORDS = 8
 
 
 @reads_file
@@ -148,6 +149,7 @@ def _tell_columns(
     effects = sorted(feature_effects(trained, X, random_state=seed), key=lambda e: -e.span)
     told.lines += ["Effects, other columns as they are:"]
     told.lines += [f"  {effect.sentence()}" for effect in effects] + [""]
+    _tell_words(trained, X, seed, told)
     told.content["effects"] = [
         {
             "feature": effect.feature,
@@ -159,6 +161,24 @@ def _tell_columns(
         }
         for effect in effects
     ]
+
+
+def _tell_words(trained: TrainedModel, X: Any, seed: int, told: _Told) -> None:
+    from echelon.inspection import word_effects
+
+    found = word_effects(trained, X, random_state=seed)
+    if not found:
+        return
+    unit = " the rank" if found[0].unit == "ranks" else " the score"
+    told.lines += ["Words, the mean change beside the same texts without them:"]
+    for column in dict.fromkeys(effect.column for effect in found):
+        for side, sign in (("raise", 1.0), ("lower", -1.0)):
+            own = [e for e in found if e.column == column and sign * e.change > 0]
+            own = sorted(own, key=lambda e: -abs(e.change))[:_MOST_WORDS]
+            listed = ", ".join(f"{e.term} {e.change:+.2f}" for e in own)
+            told.lines += [f"  {column}, what {side}s{unit}: {listed}"] if own else []
+    told.lines += [""]
+    told.content["words"] = [effect._asdict() for effect in found]
 
 
 def _tell_importance(

@@ -121,6 +121,8 @@ _CELLS = {
         '"COLS: LOW<…<HIGH"',
         "Columns of ordered answers, by name, pattern (Q*) or range (Q1..Q30), and their order.",
     ),
+    "text": _several("COLS", "Columns that are read by their words."),
+    "stop_words": _several("WORDS", "Words to leave out of texts; english for a list of them."),
     "missing": _several(
         "VALUES", 'Cells that stand for missing values: "99,-99", or in columns "income: -99".'
     ),

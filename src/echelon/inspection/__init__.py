@@ -12,6 +12,7 @@ from .importance import Importance, ordinal_importance
 from .profile import ColumnProfile, Finding, Profile, profile_table
 from .raw_rules import rule_sentences
 from .rows import RowExplanation, Term, explain_rows
+from .words import WordEffect, word_effects
 
 __all__ = [
     "ColumnProfile",
@@ -25,6 +26,7 @@ __all__ = [
     "Profile",
     "RowExplanation",
     "Term",
+    "WordEffect",
     "evaluate_model",
     "evaluate_predictions",
     "explain_rows",
@@ -34,4 +36,5 @@ __all__ = [
     "ordinal_importance",
     "profile_table",
     "rule_sentences",
+    "word_effects",
 ]

@@ -98,7 +98,7 @@ def feature_effects(
     model : fitted estimator, pipeline or trained model
     X : data frame or array-like of shape (n, d)
     features : sequence of names or positions, optional
-        Columns to show; by default all that have more than one value.
+        Columns to show; by default all that have more than one value and are no texts.
     method : {"partial", "accumulated"}, default="partial"
         Partial dependence, or accumulated local effects of numbers and dates, centred at the mean
         prediction. Levels of a category have no neighbours, so theirs is always partial dependence.
@@ -135,8 +135,13 @@ def feature_effects(
     for j in _positions(table, features):
         feature = read_feature(table.names[j], table.column(j), table.kinds.get(table.names[j]))
         grid = _grid(feature, n_points)
-        if len(grid) < 2 and features is None:
+        if features is None and (len(grid) < 2 or feature.kind == "text"):
             continue
+        if feature.kind == "text":
+            raise ValueError(
+                f"features must not hold texts; the words of {feature.name} are told by "
+                "word_effects."
+            )
         if not len(grid):
             raise ValueError(f"features must hold columns with values; {feature.name} has none.")
         effects.append(_effect(_Probe(response, table, rows, j), feature, grid, method))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from .._utils.types import Index, LabelArray, LabelsLike, MatrixLike, Vector
 from ..base.wrappers import last_step, output_names, transformed
+from ..model_selection.text_terms import TermColumn, term_columns
 from ..rules.explanations import by_importance
 from ..rules.rule import Rule, RuleCondition
 from ..rules.words import ShownCut, category, plain_number, shown_cut
@@ -66,20 +67,25 @@ class RawRules:
         Names of the prepared columns.
     labels : tuple of str
         The labels from lowest to highest.
+    terms : dict from int to TermColumn
+        Prepared columns that tell of texts.
     """
 
     last: Any
     sources: dict[int, Source]
     names: Sequence[str]
     labels: tuple[str, ...]
+    terms: dict[int, TermColumn]
 
     def retold(self, rule: Rule) -> Rule:
         """A rule with the conditions in the table's own terms."""
         conditions: list[RuleCondition] = []
         levels: dict[str, tuple[RuleCondition, Source, npt.NDArray[np.bool_]]] = {}
         for named in rule.conditions:
-            source = self.sources.get(named.feature)
-            if source is None or not isinstance(named.condition, Interval):
+            source, term = self.sources.get(named.feature), self.terms.get(named.feature)
+            if term is not None and isinstance(named.condition, Interval):
+                conditions.append(_of_text(named, named.condition, term))
+            elif source is None or not isinstance(named.condition, Interval):
                 conditions.append(replace(named, name=self.names[named.feature]))
             elif source.feature.levels:
                 name, allowed = source.feature.name, source.allowed(named.condition)
@@ -135,10 +141,11 @@ def raw_rules(model: Any, labels: LabelArray, table: Table | None = None) -> Raw
     shown = tuple(category(label) for label in np.asarray(labels).tolist())
     names = list(last.naming_.features)
     if not before:
-        return RawRules(last, {}, names, shown)
+        return RawRules(last, {}, names, shown, {})
     known = output_names(before)
     names = known if known is not None and len(known) == len(names) else names
-    return RawRules(last, {} if table is None else _sources(before, table), names, shown)
+    sources = {} if table is None else _sources(before, table)
+    return RawRules(last, sources, names, shown, term_columns(before))
 
 
 def rule_sentences(
@@ -185,6 +192,19 @@ def rule_sentences(
     return [str(words.retold(rule)) for rule in by_importance(words.last.rules_)]
 
 
+def _of_text(named: RuleCondition, condition: Interval, column: TermColumn) -> RuleCondition:
+    """A condition on a term of a text, or on how many words it has."""
+    if column.term:
+        lacks = condition.lower == -np.inf
+        return replace(
+            named, name=column.text, members_shown=(column.term,), excludes=lacks, contains=True
+        )
+    ends = [column.words(end) for end in (condition.lower, condition.upper)]
+    low = f"{int(np.floor(ends[0])) + 1:,}" if np.isfinite(ends[0]) else ""
+    high = f"{int(np.floor(ends[1])):,}" if np.isfinite(ends[1]) else ""
+    return replace(named, name=f"length of {column.text}", lower_shown=low, upper_shown=high)
+
+
 def _membership(
     named: RuleCondition, source: Source, allowed: npt.NDArray[np.bool_]
 ) -> RuleCondition:
@@ -210,7 +230,7 @@ def _sources(before: Sequence[Any], table: Table) -> dict[int, Source]:
     found: dict[int, Source | None] = {}
     for j, feature in enumerate(read_features(table)):
         rows = _tried(feature)
-        if len(rows) < 2:
+        if len(rows) < 2 or feature.kind == "text":
             continue
         X = transformed(before, table.gather(np.zeros(len(rows), dtype=np.intp), {j: rows}))
         for t, prepared in enumerate(read_features(Table(X))):
@@ -251,7 +271,7 @@ def _made_up(schema: Any) -> Table:
         "date": np.datetime64("2000-01-01", "us") + 1000 * rows.astype("timedelta64[D]"),
         "number": rows.astype(np.float64),
     }
-    columns = {
+    columns: dict[str, Any] = {
         column.name: np.resize(np.array(column.levels or ["none"], dtype=object), n)
         if column.is_text
         else made[column.kind]

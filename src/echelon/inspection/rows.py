@@ -20,6 +20,7 @@ from ..rules.rule import Rule
 from ..rules.words import signed
 from .raw_rules import raw_rules
 from .table import Response, Table, draw_rows, shown_value, stacked
+from .words import WordEffect, row_words
 
 # So many columns have few enough subsets to go through them all.
 MOST_ENUMERATED = 8
@@ -61,6 +62,8 @@ class RowExplanation:
         How the terms were found: from coefficients, by all subsets of columns, or by drawn orders.
     standard_errors : ndarray, or None
         Of the contributions, in the order of the terms, where orders were drawn.
+    words : list of WordEffect
+        What each term of the row's texts does to the value, the largest changes first.
     """
 
     prediction: Any
@@ -73,6 +76,7 @@ class RowExplanation:
     unit: str
     method: str
     standard_errors: Vector | None = field(default=None)
+    words: list[WordEffect] = field(default_factory=list)
 
     def sentence(self, n: int = 3) -> str:
         """The explanation in words: label, how sure, what pushed it up and down.
@@ -84,7 +88,8 @@ class RowExplanation:
         """
         ways = {"raises": 1.0, "lowers": -1.0}
         told = [_pushes(self, word, sign, n) for word, sign in ways.items()]
-        return " ".join([_verdict(self), _position(self), *filter(None, told)])
+        words = _worded(self, n) if n else ""
+        return " ".join([_verdict(self), _position(self), *filter(None, [*told, words])])
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain lists, numbers and texts."""
@@ -106,6 +111,7 @@ class RowExplanation:
                 }
                 for j, term in enumerate(self.terms)
             ],
+            "words": [{"column": w.column, "term": w.term, "change": w.change} for w in self.words],
             "rules": self.rules,
             "sentence": self.sentence(),
         }
@@ -187,7 +193,7 @@ def explain_rows(
         method = "exact" if mixed.are_few else "drawn"
         rng = np.random.default_rng(random_state)
         shares = [mixed.shares(i, n_draws, rng) for i in range(shown.n_rows)]
-    return _explanations(response, pool, shares, method, unit)
+    return _explanations(response, pool, shares, method, unit, value)
 
 
 def is_linear(model: Any) -> bool:
@@ -246,7 +252,7 @@ class _Mixtures:
 
 
 def _explanations(
-    response: Response, pool: Table, shares: list[Shares], method: str, unit: str
+    response: Response, pool: Table, shares: list[Shares], method: str, unit: str, value: str
 ) -> list[RowExplanation]:
     shown = np.arange(len(shares))
     X = pool.take(shown).native
@@ -254,6 +260,7 @@ def _explanations(
     probabilities = response.probabilities(X)
     rules = _satisfied_rules(response, pool, X)
     cells = [pool.cells(j, shown) for j in range(pool.n_columns)]
+    words = [row_words(response, pool.take(shown[i : i + 1]), value) for i in shown]
     explanations = []
     for i, share in enumerate(shares):
         order = np.argsort(-np.abs(share.values), kind="stable")
@@ -270,6 +277,7 @@ def _explanations(
                 unit=unit,
                 method=method,
                 standard_errors=None if errors is None else errors[order],
+                words=words[i],
             )
         )
     return explanations
@@ -328,6 +336,18 @@ def _pushes(explanation: RowExplanation, word: str, sign: float, n: int) -> str:
         for term in pushing[:n]
     ]
     return f"{_listed(told)}." if told else ""
+
+
+def _worded(explanation: RowExplanation, n: int) -> str:
+    """What the most telling words do, one direction after the other."""
+    unit = " ranks" if explanation.unit == "ranks" else ""
+    told = []
+    for word, sign in (("raise", 1.0), ("lower", -1.0)):
+        moving = [w for w in explanation.words if sign * w.change >= 0.005][:n]
+        if moving:
+            listed = _listed([f"“{w.term}” by {_amount(abs(w.change))}{unit}" for w in moving])
+            told.append(f"{word}{'s' if len(moving) == 1 else ''} it: {listed}")
+    return f"Of the words, what {'; what '.join(told)}." if told else ""
 
 
 def _amount(size: float) -> str:

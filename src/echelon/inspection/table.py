@@ -35,10 +35,10 @@ class Feature:
     Parameters
     ----------
     name : str
-    kind : {"number", "boolean", "category", "date"}
+    kind : {"number", "boolean", "category", "date", "text"}
     numbers : ndarray of shape (n,)
-        The values; positions among the levels for a category, days since 1970 for a date; NaN
-        where missing.
+        The values; positions among the levels for a category and among the different texts, days
+        since 1970 for a date; NaN where missing.
     levels : list
         Of a category or a boolean, those that occur; empty otherwise.
     ordered : bool
@@ -73,7 +73,8 @@ def read_feature(name: str, column: Any, stated: str | None = None) -> Feature:
     name : str
     column : ndarray or column of a data frame
     stated : str, optional
-        What a column of numbers is: "boolean" for 0 and 1, "date" for days since 1970.
+        What a column of numbers is: "boolean" for 0 and 1, "date" for days since 1970; "text" for
+        one of texts that differ.
     """
     kind, values = _kind_and_values(column)
     if kind == "date":
@@ -90,6 +91,8 @@ def read_feature(name: str, column: Any, stated: str | None = None) -> Feature:
     dtype = getattr(column, "dtype", None)
     listed = getattr(dtype, "categories", None)
     feature = _levelled(name, kind, values, None if listed is None else list(listed))
+    if stated == "text":
+        return replace(feature, kind=stated, levels=[])
     return replace(feature, ordered=getattr(dtype, "ordered", False) is True)
 
 
@@ -199,6 +202,20 @@ class Table:
         is_arrow = self.library == "pyarrow"
         X = self.native.take(rows) if is_arrow else _safe_indexing(self.native, rows)
         return Table(X, self.kinds)
+
+    def replaced(self, j: int, cells: list[Any]) -> Table:
+        """The table with other cells in column j."""
+        if self.library == "numpy":
+            X = self.native.copy()
+            X[:, j] = cells
+            return Table(X, self.kinds)
+        if self.library == "pandas":
+            return Table(self.native.assign(**{self.names[j]: cells}), self.kinds)
+        import narwhals as nw
+
+        frame = nw.from_native(self.native, eager_only=True)
+        column = nw.new_series(self.names[j], cells, backend=frame.implementation)
+        return Table(frame.with_columns(column).to_native(), self.kinds)
 
     def require_labels(self, codes: Codes) -> None:
         """Refuse labels of which there are not as many as rows."""
@@ -391,6 +408,10 @@ def stated_kinds(schema: Any) -> dict[str, str]:
     return {} if schema is None else {column.name: column.kind for column in schema.columns}
 
 
+#: letters of a text that are shown of it
+LONG_TEXT = 60
+
+
 def shown_value(value: Any) -> str:
     """A cell as a reader would write it."""
     if is_missing(value):
@@ -400,4 +421,6 @@ def shown_value(value: Any) -> str:
     if isinstance(value, float | np.floating):
         return f"{value:.0f}" if 1e4 <= abs(float(value)) < 1e9 else f"{value:.4g}"
     text = str(value)
+    if len(text) > LONG_TEXT:
+        return f"“{text[:LONG_TEXT].rstrip()}…”"
     return text[:10] if text.endswith("00:00:00") else text

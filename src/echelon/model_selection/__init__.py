@@ -7,6 +7,7 @@ from .preparation import candidate_pipeline, mixed_columns, prepare, tune
 from .ranker_validation import RankerValidation, cross_validate_ranker
 from .roster import Candidate, candidates, default_models, find_candidate
 from .splitters import PairKFold, QueryKFold, QueryShuffleSplit
+from .text_terms import TextTerms
 
 __all__ = [
     "Candidate",
@@ -18,6 +19,7 @@ __all__ = [
     "QueryKFold",
     "QueryShuffleSplit",
     "RankerValidation",
+    "TextTerms",
     "candidate_pipeline",
     "candidates",
     "compare_models",

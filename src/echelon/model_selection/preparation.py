@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -23,6 +23,7 @@ from ..metrics import cost_scorer
 from ..ordinal.labels import read_scale
 from .coarse_to_fine import CoarseToFineSearchCV
 from .splitters import stratified_folds
+from .text_terms import TextTerms
 
 if TYPE_CHECKING:
     from echelon.tables import Schema
@@ -62,13 +63,25 @@ def _not_numbers(frame: Any) -> list[str]:
     return [name for name in frame.columns if name not in numbers]
 
 
-def prepare(schema: Schema) -> ColumnTransformer:
+#: how texts come to models that depend on a sum of inputs, on distances, or on the order of each
+_REDUCED = {"linear": None, "scaled": "svd", "any": "select"}
+_MOST_TERMS = {None: 50_000, "svd": 10_000, "select": 50_000}
+_TEXT_SIZE = {None: 1, "svd": 100, "select": 200}
+
+
+def prepare(
+    schema: Schema,
+    inputs: Literal["any", "scaled", "linear"] = "any",
+    classes: Sequence[Any] | None = None,
+) -> ColumnTransformer:
     """Transformer for tables of a schema, over named columns and without functions inside.
 
     Numbers and dates are imputed by the median and scaled, and so are the ranks of ordered levels;
     truth values are imputed by the more frequent one and stay 0 and 1; categories are one-hot
     encoded. A missing category is a level of its own, rare levels share a column, and a level that
-    was not seen is counted among them.
+    was not seen is counted among them. Texts are weights of their terms, see `TextTerms`: all of
+    them in a sparse matrix for a model that is linear in its inputs, their main directions for one
+    that measures distances, and the most telling ones as zeros and ones for any other.
 
     Two parameters are there to be searched: with ``numbers__tailscores__tails="normal scores"``
     numbers with heavy tails are replaced by normal scores of their ranks, and with
@@ -79,6 +92,10 @@ def prepare(schema: Schema) -> ColumnTransformer:
     ----------
     schema : Schema
         What the tables hold; they come as `Schema.apply` makes them.
+    inputs : {"any", "scaled", "linear"}
+        What the model makes of its inputs, as `Candidate` has it.
+    classes : sequence, optional
+        The labels from lowest to highest, by which telling terms are chosen.
 
     Examples
     --------
@@ -111,9 +128,25 @@ def prepare(schema: Schema) -> ColumnTransformer:
         ("ordered", ranked, schema.of_kind("ordered")),
         ("truths", truths, schema.of_kind("boolean")),
         ("categories", levels, schema.of_kind("category")),
+        ("texts", _text_terms(schema, inputs, classes), schema.of_kind("text")),
     ]
     return ColumnTransformer(
-        [part for part in parts if part[2]], verbose_feature_names_out=_names_may_collide(schema)
+        [part for part in parts if part[2]],
+        # Any sparse part makes the whole sparse.
+        sparse_threshold=1.0,
+        verbose_feature_names_out=_names_may_collide(schema),
+    )
+
+
+def _text_terms(schema: Schema, inputs: str, classes: Sequence[Any] | None) -> TextTerms:
+    reduce = _REDUCED[inputs]
+    left_out = {word for column in schema.columns for word in column.stop_words}
+    return TextTerms(
+        reduce,
+        _TEXT_SIZE[reduce],
+        max_terms=_MOST_TERMS[reduce],
+        stop_words=sorted(left_out),
+        classes=None if classes is None else list(classes),
     )
 
 
@@ -125,6 +158,7 @@ def _names_may_collide(schema: Schema) -> bool:
     """Whether a level's column, such as ``colour_red``, may have the name of another column."""
     starts = {f"{name}_" for name in schema.of_kind("category")}
     starts |= {f"{name} ≥ " for name in schema.of_kind("ordered")}
+    starts |= {f"{name}: " for name in schema.of_kind("text")}
     lengths = {len(start) for start in starts}
     return any(name[:length] in starts for name in schema.names for length in lengths)
 
@@ -169,7 +203,7 @@ def candidate_pipeline(
     if schema is None:
         preparation = _scaled(SimpleImputer(strategy="median"))
     else:
-        preparation = prepare(schema)
+        preparation = prepare(schema, candidate.inputs, classes)
     return Pipeline([("prepare", preparation), ("model", model)])
 
 

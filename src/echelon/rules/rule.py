@@ -52,6 +52,8 @@ class RuleCondition:
         Whether the category is none of these.
     takes_unit : bool
         Whether the limits are numbers, which a unit can follow.
+    contains : bool
+        Whether the input is a text, and the one member a term that it has.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class RuleCondition:
     members_shown: tuple[str, ...] = ()
     excludes: bool = False
     takes_unit: bool = False
+    contains: bool = False
 
     @property
     def feature(self) -> int:
@@ -95,6 +98,8 @@ class RuleCondition:
 
     def _predicate(self, unit: str, most: int | None) -> str:
         names = self.members_shown
+        if self.contains:
+            return f"{'does not contain' if self.excludes else 'contains'} “{names[0]}”"
         if len(names) == 1:
             return f"is {'not ' if self.excludes else ''}{names[0]}"
         if names:

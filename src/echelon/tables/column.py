@@ -11,8 +11,8 @@ import numpy as np
 from .faults import MISSING_MARKS, TableError, inside, wrong_cell
 from .notation import Notation
 
-KINDS = ("number", "ordered", "category", "boolean", "date")
-_STORED = {"name", "kind", "levels", "missing", "notation", "label"}
+KINDS = ("number", "ordered", "category", "boolean", "date", "text")
+_STORED = {"name", "kind", "levels", "missing", "notation", "label", "stop_words"}
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Column:
     Parameters
     ----------
     name : str
-    kind : {"number", "ordered", "category", "boolean", "date"}
+    kind : {"number", "ordered", "category", "boolean", "date", "text"}
     levels : tuple of str, optional
         The categories seen, or the levels of an ordered column from lowest to highest; None for
         other kinds.
@@ -32,6 +32,8 @@ class Column:
         How numbers or dates are written in texts, if not plainly.
     label : str
         What the column asks or measures, in words.
+    stop_words : tuple of str
+        Words of a text that models do not see.
     """
 
     name: str
@@ -40,11 +42,12 @@ class Column:
     missing: tuple[str, ...] = ()
     notation: Notation | None = None
     label: str = ""
+    stop_words: tuple[str, ...] = ()
 
     @property
     def is_text(self) -> bool:
         """Whether cells are texts for models, and not numbers."""
-        return self.kind in ("ordered", "category")
+        return self.kind in ("ordered", "category", "text")
 
     @property
     def missing_numbers(self) -> list[float]:
@@ -85,6 +88,8 @@ class Column:
             found["missing"] = list(self.missing)
         if self.notation is not None:
             found["notation"] = self.notation.to_dict()
+        if self.stop_words:
+            found["stop_words"] = list(self.stop_words)
         return {**found, "label": self.label} if self.label else found
 
     @classmethod
@@ -95,7 +100,8 @@ class Column:
                 f"A column has entries that none has: {sorted(set(stored) - _STORED)}."
             )
         levels, missing = stored["levels"], stored.get("missing", [])
-        texts = [stored["name"], stored.get("label", ""), *(levels or ()), *missing]
+        left_out = stored.get("stop_words", [])
+        texts = [stored["name"], stored.get("label", ""), *(levels or ()), *missing, *left_out]
         if not all(isinstance(text, str) for text in texts):
             raise TableError(f"A column's name and levels must be texts; found {texts!r}.")
         if stored["kind"] not in KINDS:
@@ -112,11 +118,12 @@ class Column:
             tuple(missing),
             None if notation is None else Notation.from_dict(notation),
             stored.get("label", ""),
+            tuple(left_out),
         )
 
     def _texts(self, series: Any, where: str) -> Any:
         texts = texts_of(series, self.missing)
-        if self.kind == "category":
+        if self.kind != "ordered":
             return texts
         import pandas as pd
 

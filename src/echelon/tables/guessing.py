@@ -20,8 +20,12 @@ from .notation import Ambiguous, find_notation
 from .options import StatedColumn, TableOptions
 from .scales import known_order
 
-# More different texts than these are sentences or names.
+# More different texts than these are sentences or names; sentences have so many words on average,
+# or letters of a script without blanks, and hardly repeat.
 _SENTENCES = 50
+_WORDS_OF_SENTENCE = 3.0
+_LETTERS_OF_SENTENCE = 15.0
+_SELDOM_REPEATED = 5
 _FEWEST_ROWS = 20
 _LONG_DIGITS = 9
 _ID_NAME = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|key|rownames?|row)$", re.IGNORECASE)
@@ -104,7 +108,12 @@ def guess_column(
         return _ordered(name, series, stated, label)
     if series.dtype.kind in "biufM" and kind != "category":
         return _of_type(Column(name, kind or "number", None, stated.missing, None, label), series)
-    levels = sorted(set(texts_of(series, stated.missing).dropna()))
+    if kind == "text":
+        return Guess(_text(name, stated, options, label))
+    texts = texts_of(series, stated.missing).dropna()
+    levels = sorted(set(texts))
+    if kind is None and are_sentences(levels, len(texts)):
+        return _text_or_marks(name, levels, stated, options, label)
     if kind is None or (kind in ("number", "date") and stated.kind is not None):
         guess = _by_levels(name, levels, stated, options, label)
         return (
@@ -112,6 +121,34 @@ def guess_column(
         )
     kept = tuple(levels) if kind == "category" else None
     return Guess(Column(name, kind, kept, stated.missing, None, label))
+
+
+def are_sentences(levels: Sequence[str], n: int) -> bool:
+    """Whether the different texts of n cells are to be read by their words.
+
+    Examples
+    --------
+    >>> are_sentences([f"the {k}th of my reviews" for k in range(60)], 70)
+    True
+    >>> are_sentences(["strongly agree with this", "neither of the two"], 70)
+    False
+    """
+    if len(levels) <= _SENTENCES or len(levels) * _SELDOM_REPEATED <= n:
+        return False
+    if sum(len(level.split()) for level in levels) >= _WORDS_OF_SENTENCE * len(levels):
+        return True
+    # Some scripts have no blanks between words.
+    letters = sum(sum(map(_is_unspaced, level)) for level in levels)
+    return letters >= _LETTERS_OF_SENTENCE * len(levels)
+
+
+def _is_unspaced(letter: str) -> bool:
+    """Whether a letter is of Thai, Lao, Khmer, Japanese or Chinese."""
+    return (
+        "\u0e00" <= letter <= "\u0eff"
+        or "\u1780" <= letter <= "\u17ff"
+        or "\u3040" <= letter <= "\u9fff"
+    )
 
 
 def kind_of_type(series: Any) -> str | None:
@@ -171,6 +208,27 @@ def _by_levels(
     if order is None:
         return Guess(column("category", levels=tuple(levels)))
     return Guess(column("ordered", levels=tuple(order)), known_scale=True)
+
+
+def _text(name: str, stated: StatedColumn, options: TableOptions, label: str) -> Column:
+    words = tuple(options.left_out_words)
+    return Column(name, "text", None, stated.missing, None, label, words)
+
+
+def _text_or_marks(
+    name: str, levels: Sequence[str], stated: StatedColumn, options: TableOptions, label: str
+) -> Guess:
+    """Sentences, unless they are numbers or dates in words such as "12 March 2020"."""
+    guess = _by_levels(name, levels, stated, options, label)
+    if guess.column.kind != "category" or guess.problem is not None:
+        return guess
+    told = Sentence(
+        f"Column {name!r} is read as text, by its words; if these are names or codes, leave it out "
+        "with ",
+        Argument("drop", [name]),
+        ".",
+    )
+    return Guess(_text(name, stated, options, label), (told,))
 
 
 def notes_on_guesses(guesses: Iterable[Guess], rows: int) -> list[Sentence]:
@@ -378,6 +436,8 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return None
     if _OWNER.fullmatch(name) and _repeats(series):
         return f"it repeats, {series.nunique():,} values in {len(series):,} rows"
+    if len(column.levels or ()) > max(_SENTENCES, len(series) // 2):
+        return f"it has {len(column.levels or ()):,} different texts in {len(series):,} rows"
     # Measured numbers are told from counts by the first of them.
     if column.kind == "number" and (series.dtype.kind not in "iuf" or series.iloc[0] % 1 != 0):
         return None

@@ -18,6 +18,7 @@ from .labelled import known_options, open_labelled
 from .options import StatedOptions, TableOptions
 from .reading import FileOptions
 from .schema_file import schema_text
+from .terms import words_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,6 +176,8 @@ def _input_values(series: Any, column: Column) -> str:
     if column.levels is not None:
         more = f" … ({len(column.levels):,})" if len(column.levels) > _SHOWN_LEVELS else ""
         return ", ".join(column.levels[:_SHOWN_LEVELS]) + more
+    if column.kind == "text":
+        return _text_values(column.converted(series, "the table").dropna())
     values = column.converted(series, "the table")
     if np.isnan(values).all():
         return ""
@@ -185,9 +188,19 @@ def _input_values(series: Any, column: Column) -> str:
     return f"{low:g} to {high:g}"
 
 
+def _text_values(texts: Any) -> str:
+    """How long texts are; none of their words."""
+    if not len(texts):
+        return ""
+    lengths = texts.map(lambda text: len(words_of(text)))
+    return f"{texts.nunique():,} texts, median {lengths.median():.0f} words"
+
+
 def _why(guess: Guess) -> str:
     if guess.known_scale:
         return "its answers have a known order"
+    if guess.column.kind == "text" and guess.notes:
+        return "its cells are sentences"
     return "" if guess.column.notation is None else guess.column.notation.words
 
 

@@ -15,6 +15,7 @@ from .column import KINDS
 from .faults import Argument, TableError, columns_phrase, require_named
 from .labels import parse_order
 from .notation import check_marks
+from .terms import words_of
 
 #: Roles of columns that are no inputs, each of at most one column.
 SINGLE_ROLES = ("target", "weight", "group", "time")
@@ -49,6 +50,8 @@ class StatedCells(TypedDict, total=False):
     drop: Sequence[str]
     keep: Sequence[str]
     ordered: Sequence[str]
+    text: Sequence[str]
+    stop_words: Sequence[str]
     missing: Sequence[str]
     decimal: str | None
     thousands: str | None
@@ -82,6 +85,10 @@ class TableOptions:
     ordered : sequence of str
         Columns whose levels have an order, such as ``"Q1..Q9: never<sometimes<always"`` (a range
         of columns), ``"Q*: no<yes"`` (a pattern), or ``"stage"``: numbers in their own order.
+    text : sequence of str
+        Columns that are read by their words, by name, pattern or range.
+    stop_words : sequence of str
+        Words that are left out of texts; ``"english"`` stands for a list of common English ones.
     missing : sequence of str
         Cells that stand for missing values: ``"99, -99"`` everywhere, ``"income: -99"`` in one.
     decimal, thousands : str, optional
@@ -109,6 +116,8 @@ class TableOptions:
     drop: Sequence[str] = ()
     keep: Sequence[str] = ()
     ordered: Sequence[str] = ()
+    text: Sequence[str] = ()
+    stop_words: Sequence[str] = ()
     missing: Sequence[str] = ()
     decimal: str | None = None
     thousands: str | None = None
@@ -117,13 +126,26 @@ class TableOptions:
     columns: dict[str, StatedColumn] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("drop", "keep", "ordered", "missing"):
+        for name in ("drop", "keep", "ordered", "text", "stop_words", "missing"):
             value = getattr(self, name)
             # One text is one entry, not one for each of its letters.
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
         if self.has_marks:
             decimal = self.decimal or ("," if self.thousands == "." else ".")
             check_marks(decimal, self.thousands or "")
+
+    @property
+    def left_out_words(self) -> tuple[str, ...]:
+        """The words of `stop_words`, in lower case."""
+        found: dict[str, None] = {}
+        for entry in self.stop_words:
+            if entry.strip().lower() == "english":
+                from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+                found |= dict.fromkeys(sorted(ENGLISH_STOP_WORDS))
+            else:
+                found |= dict.fromkeys(words_of(entry))
+        return tuple(found)
 
     @property
     def has_marks(self) -> bool:
@@ -150,6 +172,12 @@ class TableOptions:
         for columns, levels in map(_split_order, self.ordered):
             for name in matching([columns], names, where):
                 stated[name] = replace(stated[name], kind="ordered", levels=levels)
+        for name in matching(self.text, names, where):
+            if stated[name].levels is not None:
+                raise TableError(
+                    f"Column {name!r} cannot have an order of levels and be read as text."
+                )
+            stated[name] = replace(stated[name], kind="text")
         for entry in self.missing:
             meant, values = self._split_missing(entry, names, where)
             for name in meant:

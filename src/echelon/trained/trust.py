@@ -41,6 +41,7 @@ OWN_TYPES: dict[str, str] = {
     "echelon.RankSVM": "echelon.ranking.rank_svm.RankSVM",
     "echelon.RoundedRegressor": "echelon.meta.rounded.RoundedRegressor",
     "echelon.SVOR": "echelon.svm.svor.SVOR",
+    "echelon.TextTerms": "echelon.model_selection.text_terms.TextTerms",
     "echelon.ThresholdedRanker": "echelon.meta.thresholded.ThresholdedRanker",
     "echelon.ensemble.ConstantRanker": "echelon.ensemble.cost_learner.ConstantRanker",
     "echelon.ensemble.LinearMember": "echelon.solvers.boosting.weak_learners.LinearMember",

@@ -10,7 +10,7 @@ from .appendix import appendix
 from .comparison import critical_difference, leaderboard
 from .data import data
 from .errors import by_class, confusion
-from .inputs import effects, importance, rows, rules
+from .inputs import effects, importance, rows, rules, words
 from .probabilities import calibration, intervals, latent
 from .summary import summary
 from .training import learning, rounds
@@ -37,6 +37,7 @@ SECTIONS: dict[str, Maker] = {
     "intervals": _of_model(intervals),
     "importance": _of_model(importance),
     "effects": _of_model(effects),
+    "words": _of_model(words),
     "rules": _of_model(rules),
     "rows": _of_model(rows),
     "learning": _of_model(learning),

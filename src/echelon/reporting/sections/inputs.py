@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...inspection import explain_rows, feature_effects
+from ...inspection import explain_rows, feature_effects, word_effects
 from ...inspection.raw_rules import raw_rules
 from ...inspection.table import Table as Inputs
 from ...inspection.table import read_features
@@ -32,7 +32,7 @@ from ..facts import MOST_ROWS, Study
 from ..pictures import WIDTH, draw
 
 _MOST_INPUTS, _MOST_EFFECTS, _MOST_RULES = 15, 6, 12
-_MOST_WRONG, _MOST_CLASSES, _MOST_TERMS = 3, 6, 6
+_MOST_WRONG, _MOST_CLASSES, _MOST_TERMS, _MOST_WORDS = 3, 6, 6, 12
 _EFFECT_ROWS, _POINTS = 200, 16
 #: terms below this share of the largest are not shown
 _SLIGHT = 0.02
@@ -85,7 +85,11 @@ def effects(study: Study) -> Section | None:
     found = feature_effects(
         study.model,
         X,
-        features=[j for j in wanted if len(np.unique(read[j].numbers[read[j].present])) > 1],
+        features=[
+            j
+            for j in wanted
+            if read[j].kind != "text" and len(np.unique(read[j].numbers[read[j].present])) > 1
+        ],
         n_points=_POINTS,
         max_rows=_EFFECT_ROWS,
         random_state=study.settings.random_state,
@@ -123,6 +127,44 @@ def _effect(place: int, effect: Any) -> Any:
             list(zip(words, ranks, strict=True)),
         ),
     )
+
+
+def words(study: Study) -> Section | None:
+    """The words of texts that raise and lower predictions most."""
+    found = word_effects(
+        study.model,
+        study.rows.inputs(study.settings.sample(np.arange(len(study.rows)), MOST_ROWS)),
+        n_terms=_MOST_WORDS,
+        random_state=study.settings.random_state,
+        classes=study.rows.classes,
+    )
+    if not found:
+        return None
+    unit = "ranks" if found[0].unit == "ranks" else "units of the score"
+    columns = [
+        Column("Words", number=False),
+        Column("Change", about=f"{unit}, beside the same texts without them"),
+        Column("Texts", about="with these words, of those looked at"),
+    ]
+    parts = []
+    for name in dict.fromkeys(effect.column for effect in found):
+        own = [effect for effect in found if effect.column == name]
+        sides = (
+            ("raise", [e for e in own if e.change > 0]),
+            ("lower", [e for e in own if e.change < 0][::-1]),
+        )
+        for side, effects in sides:
+            rows = [[e.term, figure_cell(e.change, 2), e.rows] for e in effects]
+            if rows:
+                title = f"Words of {name} that {side} the prediction"
+                parts.append(table(title, columns, rows, sortable=True))
+    most = max(found, key=lambda effect: abs(effect.change))
+    lead = (
+        f"What texts with a word would get without it: “{most.term}” in {most.column} "
+        f"{'raises' if most.change > 0 else 'lowers'} the prediction by "
+        f"{number(abs(most.change), 2)} {unit} on average."
+    )
+    return Section("words", "Words", lead, parts)
 
 
 def rules(study: Study) -> Section | None:

@@ -54,9 +54,9 @@ class CumulativeLinkProblem:
 class CumulativeLinkResult:
     """Solution with its certificate.
 
-    ``hessian`` is None where there were too many columns for it, ``gradient_norm`` is the largest gradient entry divided by the total weight, and
-    ``newton_decrement`` is gᵀH⁻¹g/2, which for the convex links estimates how far the objective
-    lies above its minimum.
+    ``hessian`` is None where there were too many columns for it. ``gradient_norm`` is the largest
+    gradient entry divided by the total weight, and ``newton_decrement`` is gᵀH⁻¹g/2, which for the
+    convex links estimates how far the objective lies above its minimum.
     """
 
     thresholds: Vector

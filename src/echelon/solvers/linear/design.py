@@ -104,7 +104,7 @@ class StandardizedDesign:
         squares.data **= 2
         sums = self._Z.T @ curvature
         diagonal = squares.T @ curvature - 2.0 * self._shift * sums
-        return np.maximum(diagonal + self._shift**2 * curvature.sum(), 0.0)
+        return np.asarray(np.maximum(diagonal + self._shift**2 * curvature.sum(), 0.0))
 
     def raw_columns(self) -> Any:
         """Scaled active columns, centred only where dense; a threshold absorbs the difference."""
