@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .column import Column, level_text, texts_of
+from .column import Column, level_text, levels_of
 from .faults import Argument, Sentence, columns_phrase, listed
 from .labels import listed_labels, spelling_hint
 from .notation import Ambiguous, find_notation
@@ -104,7 +104,7 @@ def guess_column(
         return _ordered(name, series, stated, label)
     if series.dtype.kind in "biufM" and kind != "category":
         return _of_type(Column(name, kind or "number", None, stated.missing, None, label), series)
-    levels = sorted(set(texts_of(series, stated.missing).dropna()))
+    levels = levels_of(series, stated.missing)
     if kind is None or (kind in ("number", "date") and stated.kind is not None):
         guess = _by_levels(name, levels, stated, options, label)
         return (
@@ -128,6 +128,8 @@ def kind_of_type(series: Any) -> str | None:
         return "number"
     if types.is_datetime64_any_dtype(dtype):
         return "date"
+    if isinstance(dtype, pd.StringDtype):
+        return None
     found = types.infer_dtype(series, skipna=True)
     if found in ("boolean", "date", "datetime", "datetime64"):
         return "boolean" if found == "boolean" else "date"
@@ -246,7 +248,7 @@ def _unreadable(name: str, levels: Sequence[str], stated: StatedColumn, label: s
 
 def _ordered(name: str, series: Any, stated: StatedColumn, label: str) -> Guess:
     """A column whose levels have an order: stated, of its type, of numbers, or known."""
-    found = set(texts_of(series, stated.missing).dropna())
+    found = set(levels_of(series, stated.missing))
     notes: tuple[Sentence, ...] = ()
     problem = None
     if stated.levels is not None:
@@ -380,6 +382,8 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return f"it repeats, {series.nunique():,} values in {len(series):,} rows"
     # Measured numbers are told from counts by the first of them.
     if column.kind == "number" and (series.dtype.kind not in "iuf" or series.iloc[0] % 1 != 0):
+        return None
+    if column.levels is not None and len(column.levels) < len(series):
         return None
     if series.isna().any() or not series.is_unique:
         return None

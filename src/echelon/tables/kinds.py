@@ -140,6 +140,35 @@ def kind_of_labels(text: Any) -> str:
     return found if len(filled) == len(text) else "number"
 
 
+def typed(kinds: Mapping[str, str], dates: bool = False) -> dict[str, Any]:
+    """Types by which a file's columns are parsed at once; texts, and dates unless wanted, by none.
+
+    With such types fewer cells are accepted than as text, and those that are mean the same.
+    """
+    fast = {**FAST_TYPES, "date": pa.timestamp("us")} if dates else FAST_TYPES
+    return {name: fast.get(kind, pa.string()) for name, kind in kinds.items()}
+
+
+def as_if_known(table: Any, kinds: Mapping[str, str], target: str | None) -> Any | None:
+    """A table parsed by the kinds of its first rows, as if the kinds of all had been known.
+
+    None if cells have to be looked at as text: those of a target that are missing, or marked so.
+    """
+    columns = []
+    for name, column in zip(kinds, table.columns, strict=True):
+        if name == target and (column.null_count or kinds[name] == "empty"):
+            return None
+        if kinds[name] == "empty":
+            column = column.combine_chunks()
+            column = pa.chunked_array([column_of_text(column, kind_of_text(column), "", name, 0)])
+        elif kinds[name] == "integer" and column.null_count:
+            column = pc.cast(column, pa.float64(), safe=False)
+        elif kinds[name] == "text":
+            column = column_of_text(column, "text", "", name, 0)
+        columns.append(column)
+    return pa.table(columns, names=list(kinds))
+
+
 def columns_of_text(table: Any, kinds: Mapping[str, str], where: str, first_row: int) -> Any:
     """A table with its columns of text as their kinds."""
     columns = [
