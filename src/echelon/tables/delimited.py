@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain
+from threading import Lock
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from .kinds import (
     kind_of_labels,
     kind_of_text,
     kind_with,
+    kinds_of_texts,
     typed,
 )
 from .sources import FIRST_BYTES, Source
@@ -31,7 +33,7 @@ from .sources import FIRST_BYTES, Source
 LONGEST_ROW = 1 << 28
 _LONGEST_HEADER = 1 << 22
 #: bytes of the rows by which a file is read at once
-_FIRST_ROWS = 1 << 20
+_FIRST_ROWS, _MOST_FIRST = 1 << 20, 2_000
 _SVMLIGHT_LINE = re.compile(r"\S+( qid:\d+)?( \d+:\S+)+\s*(#.*)?$")
 
 
@@ -79,10 +81,9 @@ class DelimitedReader:
         first = self._first_rows()
         if first is None:
             return None
-        kinds = {
-            name: (kind_of_labels if name == target else kind_of_text)(column)
-            for name, column in zip(self.names(), first.columns, strict=True)
-        }
+        kinds = dict(zip(self.names(), kinds_of_texts(first.columns), strict=True))
+        if target in kinds:
+            kinds[target] = kind_of_labels(first[target])
         try:
             found = pa.Table.from_batches(self._batches(typed(kinds, dates=True), None))
         except _CellError:
@@ -105,7 +106,8 @@ class DelimitedReader:
         except pa.ArrowInvalid:
             return None
         # The last row may be the beginning of a longer one.
-        return rows.slice(0, rows.num_rows - 1) if rows.num_rows > 1 else None
+        whole = rows.slice(0, max(min(rows.num_rows - 1, _MOST_FIRST), 0)).combine_chunks()
+        return whole.to_batches()[0] if whole.num_rows else None
 
     def tables(
         self, kinds: Mapping[str, str], keep: Collection[str] | None = None
@@ -158,18 +160,22 @@ class DelimitedReader:
         names, end = self.names(), _End(len(self.names()), self.delimiter)
         with self.source.open() as stream:
             stream.read(self._header_bytes)
+            rows = _Ended(stream, end.line)
             try:
                 yield from arrow_csv.open_csv(
-                    _Ended(stream, end.line),
+                    rows,
                     _block(names, size),
                     self._parsing(names, end.look_at),
                     self._converting(names, types, wanted),
                 )
             except pa.ArrowInvalid as error:
+                rows.stop()
                 if types and "conversion error" in str(error):
                     raise _CellError from None
                 fault = self._fault(error, end)
                 raise _LongRowError(fault) if "straddl" in str(error) else fault from None
+            finally:
+                rows.stop()
         if not end.seen:
             raise self._fault(None, end)
 
@@ -317,11 +323,21 @@ class _Ended(io.RawIOBase):
         self._line: bytes | None = line
         self._last = b"\n"
         self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._reading, self._stopped = Lock(), False
+
+    def stop(self) -> None:
+        """Leave the stream to others: pyarrow reads ahead even after an error."""
+        with self._reading:
+            self._stopped = True
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
+        with self._reading:
+            return b"" if self._stopped else self._next(size)
+
+    def _next(self, size: int) -> bytes:
         found = self._stream.read(size)
         try:
             # Most text is plain, and looked through in no time, unless a letter has begun.
