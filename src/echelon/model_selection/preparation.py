@@ -63,7 +63,7 @@ def _not_numbers(frame: Any) -> list[str]:
 
 
 def prepare(schema: Schema) -> ColumnTransformer:
-    """Transformer for tables of a schema, over named columns and without functions inside.
+    """Transformer for tables of a schema, over its columns in order and without functions inside.
 
     Numbers and dates are imputed by the median and scaled, and so are the ranks of ordered levels;
     truth values are imputed by the more frequent one and stay 0 and 1; categories are one-hot
@@ -112,8 +112,11 @@ def prepare(schema: Schema) -> ColumnTransformer:
         ("truths", truths, schema.of_kind("boolean")),
         ("categories", levels, schema.of_kind("category")),
     ]
+    # By position, because scikit-learn looks each of a list of names up among all of them.
+    place = {name: j for j, name in enumerate(schema.names)}
     return ColumnTransformer(
-        [part for part in parts if part[2]], verbose_feature_names_out=_names_may_collide(schema)
+        [(part, step, [place[name] for name in names]) for part, step, names in parts if names],
+        verbose_feature_names_out=_names_may_collide(schema),
     )
 
 
