@@ -83,8 +83,9 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         Certificate: the largest gradient entry per unit of weight at the solution.
     newton_decrement_ : float
         Estimate of how far the objective lies above its minimum.
-    covariance_ : ndarray of shape (K−1+d, K−1+d)
-        Inverse Hessian for thresholds, then coefficients; NaN where undetermined.
+    covariance_ : ndarray of shape (K−1+d, K−1+d), or None
+        Inverse Hessian for thresholds, then coefficients; NaN where undetermined. None after a fit
+        with a penalty to fewer rows than columns, which is solved in the span of the rows.
     n_iter_ : int
     converged_ : bool
 
@@ -183,7 +184,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         )
         result = solve_cumulative_link(problem, max_iter=self.max_iter, tol=self.tol)
         self._store(data, design, observed, result)
-        self._report_trouble(problem, result)
+        self._report_trouble(problem, design, result)
 
     def _store(
         self,
@@ -204,11 +205,16 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
 
-    def _report_trouble(self, problem: CumulativeLinkProblem, result: CumulativeLinkResult) -> None:
+    def _report_trouble(
+        self,
+        problem: CumulativeLinkProblem,
+        design: StandardizedDesign,
+        result: CumulativeLinkResult,
+    ) -> None:
         if result.converged:
             return
         if self.alpha == 0.0:
-            columns = separating_columns(problem.design, problem.codes, problem.n_classes)
+            columns = separating_columns(design, problem.codes, problem.n_classes)
             if len(columns):
                 names = ", ".join(input_names(self)[j] for j in columns[:10])
                 warn_caller(
@@ -365,9 +371,9 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         if not 0.0 < level < 1.0:
             raise ValueError(f"level must lie between 0 and 1; found {level!r}.")
         estimate = np.concatenate([self.coef_, self.thresholds_])
-        error = np.roll(np.sqrt(np.diagonal(self.covariance_)), len(self.coef_))
-        if self.alpha > 0.0:
-            error = np.full_like(error, np.nan)
+        error = np.full(len(estimate), np.nan)
+        if self.alpha == 0.0 and self.covariance_ is not None:
+            error = np.roll(np.sqrt(np.diagonal(self.covariance_)), len(self.coef_))
         with np.errstate(invalid="ignore"):
             z = estimate / error
             half = get_link("probit").quantile(np.asarray(0.5 + 0.5 * level)) * error
@@ -391,7 +397,11 @@ def _read_offset(offset: Any, n: int) -> Vector:
     return np.zeros(n) if offset is None else finite_vector(offset, n, "offset")
 
 
-def _all_levels_covariance(covariance: Matrix, observed: Codes, n_classes: int) -> Matrix:
+def _all_levels_covariance(
+    covariance: Matrix | None, observed: Codes, n_classes: int
+) -> Matrix | None:
+    if covariance is None:
+        return None
     n_observed = len(observed) - 1
     level = level_of_threshold(observed, n_classes)
     undetermined = (level == 0) | (level == len(observed))

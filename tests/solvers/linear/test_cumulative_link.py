@@ -1,5 +1,8 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +15,7 @@ from echelon.solvers.linear.cumulative_link import (
     separating_columns,
     solve_cumulative_link,
 )
-from echelon.solvers.linear.design import StandardizedDesign
+from echelon.solvers.linear.design import RowCoordinates, StandardizedDesign
 
 
 def make_problem(link, seed=0, n=40, d=3, K=4, ridge=0.1):
@@ -94,3 +97,39 @@ def test_separation(columns, codes, expected):
     found = separating_columns(design, np.array(codes), max(codes) + 1)
     assert set(expected) <= set(found.tolist())
     assert bool(len(found)) == bool(expected)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("link", sorted(LINKS))
+def test_few_rows_are_solved_in_their_span(link, sparse):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 70)) * (rng.random((30, 70)) < 0.5)
+    X[5] = X[6]
+    weights = rng.uniform(0.5, 2.0, 30)
+    design = StandardizedDesign(sp.csr_array(X) if sparse else X, weights)
+    codes = np.arange(30) % 3
+    ridge = rng.uniform(0.5, 5.0, design.shape[1])
+    problem = CumulativeLinkProblem(
+        design, codes, 3, weights, rng.normal(size=30), ridge, get_link(link)
+    )
+    found = solve_cumulative_link(problem)
+    # The same without its being seen that there are fewer rows than columns.
+    whole = solve_cumulative_link(replace(problem, design=RowCoordinates(design.rows())))
+    assert found.hessian is None and whole.hessian is not None
+    assert found.converged and whole.converged
+    assert found.gradient_norm <= 1e-8
+    assert found.objective == pytest.approx(whole.objective, rel=1e-9)
+    np.testing.assert_allclose(found.coef, whole.coef, atol=1e-6)
+    np.testing.assert_allclose(found.thresholds, whole.thresholds, atol=1e-6)
+    assert found.newton_decrement == pytest.approx(whole.newton_decrement, abs=1e-12)
+
+
+def test_too_many_columns_for_a_matrix_of_curvatures():
+    d = 20_001
+    X = sp.csr_array((np.ones(d), (np.zeros(d, dtype=int), np.arange(d))), shape=(3, d))
+    design = StandardizedDesign(X, np.ones(3))
+    parts = np.arange(3), 3, np.ones(3), np.zeros(3), np.zeros(d), get_link("logit")
+    with pytest.raises(
+        ValueError, match=r"at most 20,000 columns .* found 20,001 columns and 3 row"
+    ):
+        solve_cumulative_link(CumulativeLinkProblem(design, *parts))

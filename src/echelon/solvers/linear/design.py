@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,10 @@ class StandardizedDesign:
                 total += block.T @ (block * curvature[rows, None])
         return total
 
+    def rows(self) -> Matrix:
+        """Z itself, as a new matrix."""
+        return np.asarray(self._Z.toarray() - self._shift if self.sparse else self._Z.copy())
+
     def raw_columns(self) -> Any:
         """Scaled active columns, centred only where dense; a threshold absorbs the difference."""
         return self._Z
@@ -105,6 +110,36 @@ class StandardizedDesign:
         original = np.zeros(n_columns)
         original[self.active] = coef / self.scale
         return original, float(self.centre @ original[self.active])
+
+
+@dataclass(frozen=True)
+class RowCoordinates:
+    """Rows by their coordinates in a basis of their span, as they are.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, r)
+    """
+
+    values: Matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and coordinates."""
+        n, r = self.values.shape
+        return int(n), int(r)
+
+    def dot(self, coef: Vector) -> Vector:
+        """values·coef."""
+        return np.asarray(self.values @ coef)
+
+    def transpose_dot(self, rows: Any) -> Matrix:
+        """valuesᵀ·rows, for a vector or a sparse matrix with a line per row."""
+        return np.asarray(self.values.T @ rows)
+
+    def gram(self, curvature: Vector) -> Matrix:
+        """valuesᵀ·diag(curvature)·values."""
+        return np.asarray(self.values.T @ (self.values * curvature[:, None]))
 
 
 def _weighted_squares(X: Any, mean: Vector, weights: Vector) -> Vector:
