@@ -16,6 +16,7 @@ from . import (
     rank_boost,
     rank_rules,
     ranking_metrics,
+    read_table,
     svor,
     svor_search,
 )
@@ -35,6 +36,7 @@ CASES: tuple[Case, ...] = (
     *metrics.CASES,
     *ranking_metrics.CASES,
     *predict_file.CASES,
+    *read_table.CASES,
     *kernels.CASES,
     *import_time.CASES,
 )

@@ -1,4 +1,4 @@
-"""A table of reviews from the shell to a model, its words, and a file that holds none of its texts."""
+"""A table of reviews from the shell to a model, its words, and a file without its texts."""
 
 import json
 import re

@@ -183,3 +183,22 @@ def test_an_input_without_effect_is_told_so():
 )
 def test_large_numbers_are_shown_in_digits(value, text):
     assert shown_value(value) == text
+
+
+def test_the_axis_of_heavy_tails_is_not_squeezed():
+    rng = np.random.default_rng(0)
+    paid = np.exp(3 * rng.normal(size=300)) * (rng.random(300) < 0.7)
+    X = pd.DataFrame({"paid": paid, "size": rng.normal(size=300)})
+    y = np.digitize(np.log1p(paid) + X["size"], [0.5, 2.0])
+    found = feature_effects(ProportionalOdds(alpha=1.0).fit(np.log1p(abs(X)), y), X)
+    heavy, plain = found
+    assert plain.linear_width is None and heavy.linear_width == np.quantile(paid[paid > 0], 0.05)
+    edges, counts = heavy.histogram
+    assert counts.sum() == 300 and np.isclose(edges[-1], paid.max())
+    np.testing.assert_allclose(np.diff(np.arcsinh(edges / heavy.linear_width), 2), 0, atol=1e-9)
+    pytest.importorskip("matplotlib")
+    from echelon.plots import EffectDisplay
+
+    ax = EffectDisplay(heavy).plot().ax_
+    places = ax.transAxes.inverted().transform(ax.transData.transform([(np.median(paid), 0.0)]))
+    assert places[0, 0] > 0.05

@@ -339,3 +339,10 @@ def test_many_inputs_under_a_penalty_have_no_covariance(rng):
     model = ProportionalOdds(alpha=1.0).fit(X, rng.integers(0, 3, 30))
     assert model.converged_ and model.covariance_ is None
     assert model.summary()["std_error"].isna().all()
+
+
+@pytest.mark.parametrize("setting", [{"alpha": 0.0}, {"alpha": 1.0, "link": "cauchit"}])
+def test_too_many_inputs_are_refused_in_a_sentence(setting, rng):
+    X = sp.random_array((30, 21_000), density=0.2, rng=rng, format="csr")
+    with pytest.raises(ValueError, match=r"at most 20,000 columns that vary, unless alpha"):
+        ProportionalOdds(**setting).fit(X, np.arange(30) % 3)

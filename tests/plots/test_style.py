@@ -103,3 +103,29 @@ def test_without_matplotlib_one_sentence_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"^Plots need matplotlib; .*'echelon\[plot\]'\.$"):
         LearningCurveDisplay(None).plot()
+
+
+AGREEMENT = ["strongly disagree", "disagree", "somewhat disagree", "neither"]
+LIKERT = [f"{answer} with the statement that stands above" for answer in AGREEMENT]
+LIKERT += [answer.replace("disagree", "agree") for answer in LIKERT[:3]]
+
+
+@pytest.mark.parametrize("axis", ["x", "y"])
+@pytest.mark.parametrize("inches", [1.5, 3.4, 8.0, 20.0])
+def test_long_labels_that_differ_differ_when_they_are_shortened(axis, inches):
+    figure = style.require_pyplot().figure(figsize=(inches, inches))
+    ax = figure.subplots()
+    ax.set_xlim(-0.5, 6.5)
+    ax.set_ylim(-0.5, 6.5)
+    named = getattr(ax, f"{axis}axis")
+    style.name_ticks(named, np.arange(7.0), LIKERT, most=14)
+    shown = [label.get_text() for label in named.get_ticklabels()]
+    assert len(set(shown)) == len(shown) == len(named.get_ticklocs())
+
+
+def test_equal_texts_stay_equal():
+    assert len(set(style.kept_apart(["a long text indeed"] * 3, 8))) == 1
+    apart = style.kept_apart(
+        ["the same beginning A the same end", "the same beginning B the same end"], 9
+    )
+    assert len(set(apart)) == 2

@@ -81,7 +81,7 @@ def column_transformer_kinds(transformer: Any, width: int) -> list[str]:
 
 
 def _parts(transformer: Any) -> list[tuple[Any, list[int]]]:
-    names = list(getattr(transformer, "feature_names_in_", ()))
+    names = {name: j for j, name in enumerate(getattr(transformer, "feature_names_in_", ()))}
     found = []
     for _, step, columns in transformer.transformers_:
         with warnings.catch_warnings():
@@ -93,9 +93,9 @@ def _parts(transformer: Any) -> list[tuple[Any, list[int]]]:
     return found
 
 
-def _indices(columns: Any, names: list[str], width: int) -> list[int]:
+def _indices(columns: Any, names: dict[str, int], width: int) -> list[int]:
     def place(column: Any) -> Any:
-        return names.index(column) if isinstance(column, str) else column
+        return names[column] if isinstance(column, str) else column
 
     if isinstance(columns, slice):
         # A slice of names has its last one too.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .._utils.messages import require_choice
 from .._utils.types import Index, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
+from ..base.scores import heavy_tails
 from ..ordinal.arrays import require_count
 from ..ordinal.reduction import expected_rank
 from .table import Feature, Response, Table, draw_rows, read_feature, shown_value
@@ -39,6 +40,9 @@ class Effect:
         `values` and their counts for a category. Missing and infinite values are in neither.
     unit : {"ranks", "score"}
     classes : ndarray of shape (K,)
+    linear_width : float or None
+        For a number with heavy tails, the size up to which an axis of it should be linear, and
+        logarithmic beyond; the histogram has even steps on that axis, asinh(value / width).
     """
 
     feature: str
@@ -49,6 +53,7 @@ class Effect:
     histogram: tuple[npt.NDArray[Any], npt.NDArray[np.intp]]
     unit: str
     classes: npt.NDArray[Any]
+    linear_width: float | None = None
 
     @property
     def span(self) -> float:
@@ -224,22 +229,40 @@ def _effect(probe: _Probe, feature: Feature, grid: Index, method: str) -> Effect
         found = probe.accumulated(grid, feature.numbers)
     else:
         found = probe.partial(grid)
+    width = _linear_width(feature)
     return Effect(
         feature.name,
         "category" if categorical else feature.kind,
         probe.table.cells(probe.j, grid),
         found[:, 0],
         found[:, 1:] if probe.response.has_probabilities else None,
-        _histogram(feature, grid),
+        _histogram(feature, grid, width),
         probe.response.unit(),
         probe.response.classes,
+        width,
     )
 
 
-def _histogram(feature: Feature, grid: Index) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+def _linear_width(feature: Feature) -> float | None:
+    """Where a logarithmic axis of a column with heavy tails begins; None for any other column."""
+    values = feature.numbers[np.isfinite(feature.numbers)]
+    if feature.kind != "number" or not heavy_tails(values[:, None])[0]:
+        return None
+    sizes = np.abs(values[values != 0.0])
+    # Amounts differ by factors down to the small ones; around a zero in the middle they do not.
+    return float(np.quantile(sizes, 0.05 if (values >= 0.0).all() else 0.5))
+
+
+def _histogram(
+    feature: Feature, grid: Index, width: float | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     values = feature.numbers[feature.present]
     if feature.kind not in ("category", "boolean"):
-        counts, edges = np.histogram(values[np.isfinite(values)], bins=_BARS)
-        return edges, counts
+        values = values[np.isfinite(values)]
+        if width is None:
+            counts, edges = np.histogram(values, bins=_BARS)
+            return edges, counts
+        counts, edges = np.histogram(np.arcsinh(values / width), bins=_BARS)
+        return width * np.sinh(edges), counts
     by_level = np.bincount(values.astype(np.intp), minlength=len(feature.levels))
     return np.arange(len(grid)), by_level[feature.numbers[grid].astype(np.intp)]

@@ -74,7 +74,7 @@ def prepare(
     inputs: Literal["any", "scaled", "linear"] = "any",
     classes: Sequence[Any] | None = None,
 ) -> ColumnTransformer:
-    """Transformer for tables of a schema, over named columns and without functions inside.
+    """Transformer for tables of a schema, over its columns in order and without functions inside.
 
     Numbers and dates are imputed by the median and scaled, and so are the ranks of ordered levels;
     truth values are imputed by the more frequent one and stay 0 and 1; categories are one-hot
@@ -130,8 +130,10 @@ def prepare(
         ("categories", levels, schema.of_kind("category")),
         ("texts", _text_terms(schema, inputs, classes), schema.of_kind("text")),
     ]
+    # By position, because scikit-learn looks each of a list of names up among all of them.
+    place = {name: j for j, name in enumerate(schema.names)}
     return ColumnTransformer(
-        [part for part in parts if part[2]],
+        [(part, step, [place[name] for name in names]) for part, step, names in parts if names],
         # Any sparse part makes the whole sparse.
         sparse_threshold=1.0,
         verbose_feature_names_out=_names_may_collide(schema),

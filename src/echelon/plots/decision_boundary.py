@@ -224,7 +224,7 @@ class DecisionBoundaryDisplay(Picture):
         style.legend(
             self.ax_,
             [Patch(facecolor=colors[k], alpha=0.6, linewidth=0) for k in shown],
-            [style.shortened(self.classes[k], 22) for k in shown],
+            style.kept_apart([self.classes[k] for k in shown], 22),
             loc="center left",
             bbox_to_anchor=(1.0, 0.5),
             handlelength=1.0,

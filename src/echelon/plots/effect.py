@@ -29,7 +29,8 @@ class EffectDisplay(Display):
         What `echelon.inspection.feature_effects` gives for an input: ``feature``, ``kind``
         ("number", "date" or "category"), ``values``, ``expected_rank``, ``cumulative`` of shape
         (p, K−1), the mean of P(y ≤ k), or None, ``histogram`` (edges and counts, or positions of
-        categories and counts) or None, and, if it has them, ``unit`` and ``classes``.
+        categories and counts) or None, and, if it has them, ``unit``, ``classes`` and
+        ``linear_width``, for an axis that is logarithmic beyond.
     classes : sequence, optional
         The labels from lowest to highest, in place of those of `effect`.
 
@@ -124,7 +125,7 @@ class EffectDisplay(Display):
             self.ax_,
             self.ax_.get_xlim()[1],
             [float(edges[k] + edges[k + 1]) / 2 for k in shown],
-            [style.shortened(labels[k], 12) for k in shown],
+            style.kept_apart([labels[k] for k in shown], 12),
             [style.INK] * len(shown),
         )
 
@@ -139,11 +140,19 @@ class EffectDisplay(Display):
 
     def _set_width(self) -> None:
         at = self._places()
+        width = getattr(self.effect, "linear_width", None)
+        if width is not None:
+            self.ax_.set_xscale("asinh", linear_width=width)
         if not self._is_number:
             self.ax_.set_xlim(-0.6, len(at) - 0.4)
             style.name_ticks(self.ax_.xaxis, at, self.effect.values, most=14)
             return
         self.ax_.set_xlim(at[0], at[-1] if at[-1] > at[0] else at[0] + 1.0)
+        if width is not None:
+            # Powers of ten within the linear part would stand on top of the zero.
+            ticks = self.ax_.get_xticks()
+            self.ax_.set_xticks(ticks[(ticks == 0.0) | (np.abs(ticks) > 0.5 * width)])
+            self.ax_.set_xlim(at[0], at[-1])
         if self.effect.kind == "date":
             ends = np.linspace(at[0], at[-1], 3)
             days = (ends * 86_400).astype("datetime64[s]").astype("datetime64[D]")

@@ -160,10 +160,11 @@ class ROCDisplay(_ScoresDisplay):
     def _write_areas(self) -> None:
         keys = list(self.curves)
         shown = [keys[i] for i in style.thinned(len(keys), _MOST_NAMES, 1.0)]
+        names = style.kept_apart(shown, 20)
         style.legend(
             self.ax_,
             [self.line_[key] for key in shown],
-            [f"{style.shortened(key, 20)}   {self.areas[key]:.3f}" for key in shown],
+            [f"{name}   {self.areas[key]:.3f}" for key, name in zip(shown, names, strict=True)],
             title="AUC" if len(shown) == len(keys) else f"AUC of {len(shown)} of {len(keys)}",
             loc="lower right",
             title_fontsize=style.SMALL,

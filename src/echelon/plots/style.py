@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -176,8 +177,10 @@ def class_colors(n: int) -> list[str]:
     return [f"#{r:02x}{g:02x}{b:02x}" for r, g, b in mixed.round().astype(int).tolist()]
 
 
-def shortened(text: Any, most: int = 18) -> str:
+def shortened(text: Any, most: int = 18, end: int | None = None) -> str:
     """A text of at most some letters, from its beginning and its end, which tell names apart.
+
+    `end` is how many letters come from its end, a third of all by default.
 
     Examples
     --------
@@ -187,8 +190,31 @@ def shortened(text: Any, most: int = 18) -> str:
     words = str(text)
     if len(words) <= most:
         return words
-    end = max((most - 1) // 3, 1)
+    end = max((most - 1) // 3, 1) if end is None else end
     return f"{words[: most - 1 - end].rstrip()}…{words[-end:].lstrip()}"
+
+
+def kept_apart(
+    texts: Sequence[Any], most: int, cut: Callable[[str, int], str] | None = None
+) -> list[str]:
+    """Texts shortened to at most some letters, or to more where two would look alike.
+
+    Without a function `cut` that shortens a text to a size, more letters of the end are tried.
+
+    Examples
+    --------
+    >>> kept_apart(["rather satisfied", "rather dissatisfied"], 10)
+    ['rather s…ied', 'rather d…ied']
+    """
+    names = [str(text) for text in texts]
+    for size in range(most, max(map(len, names), default=0)):
+        ends = range(max((size - 1) // 3, 1), max(size - 1, 2))
+        tried = [partial(shortened, end=end) for end in ends] if cut is None else [cut]
+        for cut_one in tried:
+            found = [cut_one(name, size) for name in names]
+            if len(set(found)) == len(set(names)):
+                return found
+    return names
 
 
 def text_width(text: str, size: float = SMALL) -> float:
@@ -228,14 +254,12 @@ def name_ticks(
     each = points(ax)[0 if across else 1] * step / max(high - low, 1e-9)
     upright = False
     if across:
-        letters = int((each - 0.6 * SMALL) / (_LETTER * SMALL))
-        longest = max(len(word) for name in names for word in name.split() or [""])
-        upright = max(map(len, names)) > letters and letters < max(longest, 8)
-        names = [shortened(t, most) if upright else lines(t, max(letters, 1)) for t in names]
+        names, upright = _across(names, int((each - 0.6 * SMALL) / (_LETTER * SMALL)), most)
         taken = _LINE * SMALL if upright else max(map(text_width, names)) + 0.6 * SMALL
     else:
         fit = max(1, min(int(each / (_LINE * SMALL)), 3))
-        names, taken = [lines(text, most, fit) for text in names], _LINE * SMALL
+        names = kept_apart(names, most, lambda text, width: lines(text, width, fit))
+        taken = _LINE * SMALL
     shown = thinned(len(names), each * len(names), taken)
     turn = 90 if upright and max(map(len, names)) > 2 else 0
     axis.set_ticks(
@@ -244,6 +268,16 @@ def name_ticks(
         rotation=turn,
         parse_math=False,
     )
+
+
+def _across(names: list[str], letters: int, most: int) -> tuple[list[str], bool]:
+    """Labels below an axis with room for some letters each, and whether they stand upright."""
+    longest = max(len(word) for name in names for word in name.split() or [""])
+    if max(map(len, names)) <= letters or letters >= max(longest, 8):
+        broken = [lines(name, max(letters, 1)) for name in names]
+        if len(set(broken)) == len(set(names)):
+            return broken, False
+    return kept_apart(names, most), True
 
 
 def whole_ticks(ax: Axes) -> None:

@@ -193,6 +193,22 @@ def texts_of(series: Any, missing: Collection[str] = (), marks: bool = True) -> 
     """A column as texts, NaN where a value is missing or, with `marks`, marked as such."""
     import pandas as pd
 
+    texts, codes = _coded(series, missing, marks)
+    return pd.Series(texts[codes], index=series.index, dtype=object)
+
+
+def levels_of(series: Any, missing: Collection[str] = ()) -> list[str]:
+    """The different texts of a column, sorted."""
+    texts, codes = _coded(series, missing, marks=True)
+    # The last place counts the codes −1 of missing values.
+    used = np.bincount(codes + 1, minlength=len(texts))[1:] > 0
+    return sorted({text for text in texts[:-1][used].tolist() if text is not np.nan})
+
+
+def _coded(series: Any, missing: Collection[str], marks: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Texts with NaN as the last one, and for each cell the place of its own."""
+    import pandas as pd
+
     levels = series if isinstance(series.dtype, pd.CategoricalDtype) else series.astype("category")
     texts: list[Any] = [level_text(label) for label in levels.cat.categories]
     absent = {*missing, *(MISSING_MARKS if marks else ())}
@@ -201,8 +217,7 @@ def texts_of(series: Any, missing: Collection[str] = (), marks: bool = True) -> 
         np.nan if text.strip() in absent or (numbers and _number(text) in numbers) else text
         for text in texts
     ]
-    table = np.array([*texts, np.nan], dtype=object)
-    return pd.Series(table[levels.cat.codes.to_numpy()], index=series.index, dtype=object)
+    return np.array([*texts, np.nan], dtype=object), levels.cat.codes.to_numpy().astype(np.intp)
 
 
 def without_values(labels: Any, missing: Collection[str]) -> Any:

@@ -6,8 +6,9 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain
+from threading import Lock
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -18,17 +19,21 @@ from .faults import MISSING_MARKS, Argument, TableError, listed, refuse_repeated
 from .formats import delimiter_name, likely_delimiter
 from .kinds import (
     FALSE_WORDS,
-    FAST_TYPES,
     TRUE_WORDS,
+    as_if_known,
     columns_of_text,
     kind_of_labels,
     kind_of_text,
     kind_with,
+    kinds_of_texts,
+    typed,
 )
 from .sources import FIRST_BYTES, Source
 
 LONGEST_ROW = 1 << 28
 _LONGEST_HEADER = 1 << 22
+#: bytes of the rows by which a file is read at once
+_FIRST_ROWS, _MOST_FIRST = 1 << 20, 2_000
 _SVMLIGHT_LINE = re.compile(r"\S+( qid:\d+)?( \d+:\S+)+\s*(#.*)?$")
 
 
@@ -68,6 +73,42 @@ class DelimitedReader:
             raise TableError(f"{self.source.name} has a header and no rows.")
         return kinds
 
+    def whole(self, target: str | None = None) -> Any | None:
+        """All rows in one pass by the kinds of the first; None where others are of other kinds.
+
+        None also for a small file and for standard input, of which two passes are no longer.
+        """
+        first = self._first_rows()
+        if first is None:
+            return None
+        kinds = dict(zip(self.names(), kinds_of_texts(first.columns), strict=True))
+        if target in kinds:
+            kinds[target] = kind_of_labels(first[target])
+        try:
+            found = pa.Table.from_batches(self._batches(typed(kinds, dates=True), None))
+        except _CellError:
+            return None
+        return as_if_known(found, kinds, target)
+
+    def _first_rows(self) -> Any | None:
+        """Some whole rows as text; None where there are none or the file has no others."""
+        names = self.names()
+        size = max(_FIRST_ROWS, 4 * self._header_bytes)
+        if not self.source.can_be_reopened:
+            return None
+        head = self.source.head(size)
+        if len(head) < size:
+            return None
+        lines = io.BytesIO(head[self._header_bytes : head.rfind(b"\n") + 1])
+        options = self._parsing(names, lambda row: "skip"), self._converting(names, {})
+        try:
+            rows = arrow_csv.read_csv(lines, _block(names, size), *options)
+        except pa.ArrowInvalid:
+            return None
+        # The last row may be the beginning of a longer one.
+        whole = rows.slice(0, max(min(rows.num_rows - 1, _MOST_FIRST), 0)).combine_chunks()
+        return whole.to_batches()[0] if whole.num_rows else None
+
     def tables(
         self, kinds: Mapping[str, str], keep: Collection[str] | None = None
     ) -> Iterator[Any]:
@@ -80,7 +121,7 @@ class DelimitedReader:
             Columns to read; all by default.
         """
         wanted = [name for name in self.names() if keep is None or name in keep]
-        types = {name: FAST_TYPES.get(kinds.get(name, "text"), pa.string()) for name in wanted}
+        types = typed({name: kinds.get(name, "text") for name in wanted})
         row = 0
         # Some cell may be written in a way that takes a closer look; text goes on from there.
         for parsed in (types, {}) if self.source.can_be_reopened else ({},):
@@ -119,31 +160,43 @@ class DelimitedReader:
         names, end = self.names(), _End(len(self.names()), self.delimiter)
         with self.source.open() as stream:
             stream.read(self._header_bytes)
+            rows = _Ended(stream, end.line)
             try:
                 yield from arrow_csv.open_csv(
-                    _Ended(stream, end.line),
-                    read_options=arrow_csv.ReadOptions(column_names=names, block_size=size),
-                    parse_options=arrow_csv.ParseOptions(
-                        delimiter=self.delimiter,
-                        newlines_in_values=True,
-                        ignore_empty_lines=len(names) > 1,
-                        invalid_row_handler=end.look_at,
-                    ),
-                    convert_options=arrow_csv.ConvertOptions(
-                        column_types={name: types.get(name, pa.string()) for name in names},
-                        include_columns=wanted,
-                        null_values=list(MISSING_MARKS),
-                        true_values=TRUE_WORDS,
-                        false_values=FALSE_WORDS,
-                    ),
+                    rows,
+                    _block(names, size),
+                    self._parsing(names, end.look_at),
+                    self._converting(names, types, wanted),
                 )
             except pa.ArrowInvalid as error:
+                rows.stop()
                 if types and "conversion error" in str(error):
                     raise _CellError from None
                 fault = self._fault(error, end)
                 raise _LongRowError(fault) if "straddl" in str(error) else fault from None
+            finally:
+                rows.stop()
         if not end.seen:
             raise self._fault(None, end)
+
+    def _parsing(self, names: list[str], handler: Callable[[Any], str]) -> Any:
+        return arrow_csv.ParseOptions(
+            delimiter=self.delimiter,
+            newlines_in_values=True,
+            ignore_empty_lines=len(names) > 1,
+            invalid_row_handler=handler,
+        )
+
+    def _converting(
+        self, names: list[str], types: Mapping[str, Any], wanted: list[str] | None = None
+    ) -> Any:
+        return arrow_csv.ConvertOptions(
+            column_types={name: types.get(name, pa.string()) for name in names},
+            include_columns=wanted,
+            null_values=list(MISSING_MARKS),
+            true_values=TRUE_WORDS,
+            false_values=FALSE_WORDS,
+        )
 
     def _header(self) -> list[str]:
         """Names in the header, which may have blank lines before it."""
@@ -216,6 +269,10 @@ class DelimitedReader:
         return TableError(f"{where} cannot be read as a table: {str(error).splitlines()[0]}.")
 
 
+def _block(names: list[str], size: int) -> Any:
+    return arrow_csv.ReadOptions(column_names=names, block_size=size)
+
+
 class _CellError(Exception):
     """A cell that pyarrow does not convert by itself."""
 
@@ -266,14 +323,26 @@ class _Ended(io.RawIOBase):
         self._line: bytes | None = line
         self._last = b"\n"
         self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._reading, self._stopped = Lock(), False
+
+    def stop(self) -> None:
+        """Leave the stream to others: pyarrow reads ahead even after an error."""
+        with self._reading:
+            self._stopped = True
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
+        with self._reading:
+            return b"" if self._stopped else self._next(size)
+
+    def _next(self, size: int) -> bytes:
         found = self._stream.read(size)
         try:
-            self._decoder.decode(found, final=not found)
+            # Most text is plain, and looked through in no time, unless a letter has begun.
+            if not found.isascii() or not found or self._decoder.getstate()[0]:
+                self._decoder.decode(found, final=not found)
         except UnicodeDecodeError:
             raise pa.ArrowInvalid("not UTF8") from None
         if found:

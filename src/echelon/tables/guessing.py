@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .column import Column, level_text, texts_of
+from .column import Column, level_text, levels_of
 from .faults import Argument, Sentence, columns_phrase, listed
 from .labels import listed_labels, spelling_hint
 from .notation import Ambiguous, find_notation
@@ -110,9 +110,8 @@ def guess_column(
         return _of_type(Column(name, kind or "number", None, stated.missing, None, label), series)
     if kind == "text":
         return Guess(_text(name, stated, options, label))
-    texts = texts_of(series, stated.missing).dropna()
-    levels = sorted(set(texts))
-    if kind is None and are_sentences(levels, len(texts)):
+    levels = levels_of(series, stated.missing)
+    if kind is None and are_sentences(levels, int(series.notna().sum())):
         return _text_or_marks(name, levels, stated, options, label)
     if kind is None or (kind in ("number", "date") and stated.kind is not None):
         guess = _by_levels(name, levels, stated, options, label)
@@ -165,6 +164,8 @@ def kind_of_type(series: Any) -> str | None:
         return "number"
     if types.is_datetime64_any_dtype(dtype):
         return "date"
+    if isinstance(dtype, pd.StringDtype):
+        return None
     found = types.infer_dtype(series, skipna=True)
     if found in ("boolean", "date", "datetime", "datetime64"):
         return "boolean" if found == "boolean" else "date"
@@ -304,7 +305,7 @@ def _unreadable(name: str, levels: Sequence[str], stated: StatedColumn, label: s
 
 def _ordered(name: str, series: Any, stated: StatedColumn, label: str) -> Guess:
     """A column whose levels have an order: stated, of its type, of numbers, or known."""
-    found = set(texts_of(series, stated.missing).dropna())
+    found = set(levels_of(series, stated.missing))
     notes: tuple[Sentence, ...] = ()
     problem = None
     if stated.levels is not None:
@@ -440,6 +441,8 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return f"it has {len(column.levels or ()):,} different texts in {len(series):,} rows"
     # Measured numbers are told from counts by the first of them.
     if column.kind == "number" and (series.dtype.kind not in "iuf" or series.iloc[0] % 1 != 0):
+        return None
+    if column.levels is not None and len(column.levels) < len(series):
         return None
     if series.isna().any() or not series.is_unique:
         return None

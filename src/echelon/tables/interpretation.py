@@ -226,13 +226,16 @@ def read_inputs(
     if not names:
         inputs.problems.append(TableError(f"{where} has no column {purpose}."))
         return inputs
-    empty = frame[names].isna().all().pipe(lambda all: all.index[all].tolist())
+    inputs_of = frame if len(names) == frame.shape[1] else frame[names]
+    empty = inputs_of.isna().all().pipe(lambda all: all.index[all].tolist())
     if empty:
         them = "it" if len(empty) == 1 else "them"
         sentence = f"{where} has no value in {columns_phrase(empty)}; leave {them} out with "
         inputs.problems.append(TableError(sentence, Argument("drop", empty), "."))
-    for name in names:
-        _read_input(inputs, name, frame, stated[name], known, with_roles)
+    labels = frame.attrs.get("labels", {})
+    for name, series in inputs_of.items():
+        label = labels.get(name, "")
+        _read_input(inputs, str(name), series, stated[str(name)], known, label, with_roles)
     if not inputs.guesses:
         inputs.problems.append(
             TableError(
@@ -249,17 +252,17 @@ def read_inputs(
 def _read_input(
     inputs: Inputs,
     name: str,
-    frame: pd.DataFrame,
+    series: Any,
     stated: StatedColumn,
     known: TableOptions,
+    label: str,
     with_roles: bool,
 ) -> None:
-    label = frame.attrs.get("labels", {}).get(name, "")
-    guess = guess_column(name, frame[name], stated, known, label)
+    guess = guess_column(name, series, stated, known, label)
     if guess.problem is not None:
         inputs.problems.append(TableError(*guess.problem.parts))
     elif stated.role is None:
-        reason = left_out_reason(name, frame[name], guess.column, with_roles)
+        reason = left_out_reason(name, series, guess.column, with_roles)
         if reason is not None:
             inputs.left_out[name] = reason
             inputs.notes.append(reason)

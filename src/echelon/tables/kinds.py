@@ -6,9 +6,10 @@ parts, and whether its column was parsed fast or cell by cell.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,6 +22,9 @@ FAST_TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_
 _YES = ("true", "yes")
 _NO = ("false", "no")
 _NOTHING = pa.scalar(None, pa.string())
+_MANY, _FEW = 512, 16
+#: digits that a whole number, and signs that another number, is surely made of
+_DIGITS, _DECIMAL = r"^-?\d{1,18}$", r"^-?\d{1,18}(\.\d{1,18})?$"
 
 Converter = Callable[[Any], Any]
 
@@ -89,8 +93,10 @@ _GUESSES = {**_CONVERTERS, "boolean": words_of_truth}
 
 
 def accepts(convert: Converter, text: Any) -> bool:
-    """Whether a converter takes all cells."""
+    """Whether a converter takes all cells, of which the first ones are tried first."""
     try:
+        if len(text) > _MANY:
+            convert(text.slice(0, _FEW))
         convert(text)
     except pa.ArrowInvalid:
         return False
@@ -113,6 +119,29 @@ def kind_of_text(text: Any) -> str:
         return "empty"
     tried = (kind for kind in _GUESSES if kind != "integer" or not plain.null_count)
     return next((kind for kind in tried if accepts(_GUESSES[kind], plain)), "text")
+
+
+def kinds_of_texts(columns: Sequence[Any]) -> list[str]:
+    """Kinds of parts of columns, each as `kind_of_text` has it, all at once as far as they go.
+
+    Plainly written numbers, which many columns of a wide table are, are told from all cells of all
+    columns together.
+    """
+    n = len(columns[0])
+    cells = without_marks(pa.concat_arrays(columns))
+    held = _flags(pc.is_valid(cells)).reshape(-1, n)
+    whole, decimal = (
+        (_flags(pc.match_substring_regex(cells, form)).reshape(-1, n) | ~held).all(axis=1)
+        for form in (_DIGITS, _DECIMAL)
+    )
+    some, every = held.any(axis=1), held.all(axis=1)
+    found = np.select([~some, whole & every, decimal], ["empty", "integer", "number"], "").tolist()
+    pairs = zip(found, columns, strict=True)
+    return [kind or kind_of_text(column) for kind, column in pairs]
+
+
+def _flags(found: Any) -> np.ndarray:
+    return np.asarray(pc.fill_null(found, False).to_numpy(zero_copy_only=False))
 
 
 def kind_with(
@@ -138,6 +167,35 @@ def kind_of_labels(text: Any) -> str:
     if found not in NUMERIC:
         return "text"
     return found if len(filled) == len(text) else "number"
+
+
+def typed(kinds: Mapping[str, str], dates: bool = False) -> dict[str, Any]:
+    """Types by which a file's columns are parsed at once; texts, and dates unless wanted, by none.
+
+    With such types fewer cells are accepted than as text, and those that are mean the same.
+    """
+    fast = {**FAST_TYPES, "date": pa.timestamp("us")} if dates else FAST_TYPES
+    return {name: fast.get(kind, pa.string()) for name, kind in kinds.items()}
+
+
+def as_if_known(table: Any, kinds: Mapping[str, str], target: str | None) -> Any | None:
+    """A table parsed by the kinds of its first rows, as if the kinds of all had been known.
+
+    None if cells have to be looked at as text: those of a target that are missing, or marked so.
+    """
+    columns = []
+    for name, column in zip(kinds, table.columns, strict=True):
+        if name == target and (column.null_count or kinds[name] == "empty"):
+            return None
+        if kinds[name] == "empty":
+            column = column.combine_chunks()
+            column = pa.chunked_array([column_of_text(column, kind_of_text(column), "", name, 0)])
+        elif kinds[name] == "integer" and column.null_count:
+            column = pc.cast(column, pa.float64(), safe=False)
+        elif kinds[name] == "text":
+            column = column_of_text(column, "text", "", name, 0)
+        columns.append(column)
+    return pa.table(columns, names=list(kinds))
 
 
 def columns_of_text(table: Any, kinds: Mapping[str, str], where: str, first_row: int) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
@@ -99,6 +99,12 @@ def whole_table(
     reader: Reader, target: str | None, schema: Schema | None = None, as_text: bool = False
 ) -> pd.DataFrame:
     """All rows of a reader's table; with `as_text`, cells of text are left as they are written."""
+    from .delimited import DelimitedReader
+
+    if schema is None and not as_text and isinstance(reader, DelimitedReader):
+        found = reader.whole(target)
+        if found is not None:
+            return next(_frames([found]))
     kinds = reader.kinds(target)
     if as_text:
         kinds = {
@@ -107,7 +113,7 @@ def whole_table(
         }
     if schema is not None:
         kinds = _with_stated(reader, kinds, schema)
-    frame = next(_frames(reader, kinds, None), None)
+    frame = next(_frames(reader.tables(kinds, None)), None)
     if frame is None:
         raise TableError(f"{reader.source.name} has no rows.")
     if schema is not None:
@@ -155,7 +161,7 @@ def read_chunks(
             kinds = _stated(schema)
         wanted = None if keep is None else {*keep, *(schema.names if schema else ())}
         start = 0
-        for frame in _frames(reader, kinds, wanted, rows):
+        for frame in _frames(reader.tables(kinds, wanted), rows):
             if schema is not None and not start and not set(schema.names) <= set(frame.columns):
                 # What a missing column may be called instead is among all names of the file.
                 schema.refuse_missing(reader.names(), opened.name)
@@ -214,16 +220,14 @@ def _stated(schema: Schema) -> dict[str, str]:
     }
 
 
-def _frames(
-    reader: Reader, kinds: Mapping[str, str], keep: Collection[str] | None, rows: float = inf
-) -> Generator[pd.DataFrame, None, None]:
+def _frames(tables: Iterable[Any], rows: float = inf) -> Generator[pd.DataFrame, None, None]:
     """Frames of so many rows, and a last one of those that remain; by default one of all rows."""
     import pandas as pd
     import pyarrow as pa
 
     dtypes = {pa.bool_(): pd.BooleanDtype()}
     waiting: list[Any] = []
-    for table in reader.tables(kinds, keep):
+    for table in tables:
         waiting += [table] if table.num_rows else []
         while sum(part.num_rows for part in waiting) >= rows:
             gathered = pa.concat_tables(waiting)

@@ -62,11 +62,12 @@ class Schema:
 
     def refuse_missing(self, names: Iterable[Any], where: str = "the table") -> None:
         """Raise an error that names the columns that are not there, and what may be meant."""
-        found = [str(name) for name in names]
-        missing = [name for name in self.names if name not in set(found)]
+        found = dict.fromkeys(str(name) for name in names)
+        missing = [name for name in self.names if name not in found]
         if not missing:
             return
-        spare = [name for name in found if name not in set(self.names)]
+        known = set(self.names)
+        spare = [name for name in found if name not in known]
         meant = {name: nearest(name, spare) for name in missing}
         hints = [f"{close!r} for {name!r}" for name, close in meant.items() if close is not None]
         hint = f"; is it {listed(hints, 5)}?" if hints else "."

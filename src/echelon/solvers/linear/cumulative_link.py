@@ -33,6 +33,8 @@ from .design import StandardizedDesign
 #: columns whose second derivatives are kept as a matrix; for more, under a penalty, only products
 #: with it are taken
 MOST_IN_MATRIX = 2000
+# Beyond these such a matrix does not fit.
+_MOST_COLUMNS = 20_000
 # Of all weight, that a class has at the start.
 _LEAST_SHARE = 1e-9
 
@@ -98,6 +100,12 @@ def solve_cumulative_link(
     has_optimum = bool((problem.ridge > 0.0).all())
     many = problem.design.shape[1] > MOST_IN_MATRIX
     by_products = many and has_optimum and problem.link.log_concave
+    d = problem.design.shape[1]
+    if d > _MOST_COLUMNS and not by_products:
+        raise ValueError(
+            f"X must have at most {_MOST_COLUMNS:,} columns that vary, unless alpha is above 0 and "
+            f"the link is another than cauchit; found {d:,} columns."
+        )
     matrix: Matrix | None = None
     point = _evaluate(problem, _start(problem))
     n_iter = flat_steps = 0
