@@ -6,7 +6,7 @@ Every guess that matters comes with a sentence that says how to overrule it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -385,7 +385,9 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return None
     if column.kind == "category":
         return "its text differs in every row"
-    return _counting_reason(name, series.to_numpy(dtype=np.float64))
+    return _counting_reason(
+        {"name": name, "label": column.label}, series.to_numpy(dtype=np.float64)
+    )
 
 
 def _repeats(series: Any) -> bool:
@@ -395,13 +397,14 @@ def _repeats(series: Any) -> bool:
     return distinct > _FEWEST_ROWS and distinct <= 0.8 * len(series)
 
 
-def _counting_reason(name: str, values: np.ndarray) -> str | None:
+def _counting_reason(called: Mapping[str, str], values: np.ndarray) -> str | None:
     if not (values % 1 == 0).all():
         return None
     if (np.diff(values) == 1).all() and values[0] in (0, 1):
         return "it counts the rows"
-    if _ID_NAME.search(name) or _CAMEL_ID.search(name):
-        return "its name and its distinct whole numbers are those of an identifier"
+    for what, text in called.items():
+        if _ID_NAME.search(text) or _CAMEL_ID.search(text):
+            return f"its {what} and its distinct whole numbers are those of an identifier"
     digits = {len(str(int(value))) for value in (values.min(), values.max())}
     if values.min() > 0 and len(digits) == 1 and digits.pop() >= _LONG_DIGITS:
         return "its long whole numbers differ in every row"

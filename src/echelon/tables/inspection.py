@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from .._utils.frames import aligned
+from .blocks import said_of
 from .column import Column, texts_of
 from .faults import Argument, Sentence, TableError
 from .guessing import Guess
@@ -40,6 +41,8 @@ class ColumnView:
         Rows without a value.
     why : str
         What was guessed and from what; empty if it is plain or stated.
+    label : str
+        What the column is about, in words of the file.
     """
 
     name: str
@@ -48,6 +51,7 @@ class ColumnView:
     values: str
     missing: int
     why: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,11 @@ class TableInspection:
             [_short(c.name), c.role, c.kind, _short(c.values), str(c.missing or ""), c.why]
             for c in self.columns
         ]
+        if any(column.label for column in self.columns):
+            head.append("label")
+            lines = [[*line, _short(c.label)] for line, c in zip(lines, self.columns, strict=True)]
         said = [f"{self.source}: {self.rows:,} rows, {len(self.columns)} columns"]
-        said += aligned([head, *lines], words=(0, 1, 2, 3, 5))
+        said += aligned([head, *lines], words=(0, 1, 2, 3, 5, 6))
         problems = [problem.sentence for problem in self.problems]
         for title, sentences in (("Notes", self.notes), ("Problems", problems)):
             worded = [s.worded(write) if isinstance(s, Sentence) else s for s in sentences]
@@ -111,6 +118,7 @@ def inspect(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
     **stated: Unpack[StatedOptions],
 ) -> TableInspection:
     """Show how a table would be read, and all that is wrong with it.
@@ -119,7 +127,7 @@ def inspect(
     ----------
     source : str, Path or DataFrame
         A table, or the file of one.
-    target, order, schema, format, delimiter, encoding, **stated
+    target, order, schema, format, delimiter, encoding, sheet, **stated
         As for `read_labelled_table`.
 
     Returns
@@ -135,7 +143,7 @@ def inspect(
     ColumnView(name='answer', role='input', kind='ordered', values='no < maybe < yes', missing=0, \
 why='its answers have a known order')
     """
-    file = FileOptions(format, delimiter, encoding)
+    file = FileOptions(format, delimiter, encoding, sheet)
     if isinstance(source, str | Path):
         known, frame, name = open_labelled(source, target, order, schema, file, stated)
     else:
@@ -155,18 +163,20 @@ why='its answers have a known order')
 
 def _view(name: str, series: Any, reading: TableReading) -> ColumnView:
     stated = reading.stated[name]
+    label = said_of(reading.frame, "labels", {}).get(name, "")
     cells = texts_of(series, stated.missing) if stated.missing else series
     missing = int(cells.isna().sum())
     guess = reading.inputs.guesses.get(name)
     if guess is not None:
         values = _input_values(series, guess.column)
-        return ColumnView(name, "input", guess.column.kind, values, missing, _why(guess))
+        return ColumnView(name, "input", guess.column.kind, values, missing, _why(guess), label)
     reason = reading.inputs.left_out.get(name)
     role = stated.role or "left out"
     kind = "ordered" if role == "target" else ""
     classes = reading.found.get("classes", ()) if role == "target" else ()
     values = " < ".join(map(str, classes)) or f"{series.nunique():,} different"
-    return ColumnView(name, role, kind, values, missing, "" if reason is None else _because(reason))
+    why = "" if reason is None else _because(reason)
+    return ColumnView(name, role, kind, values, missing, why, label)
 
 
 def _input_values(series: Any, column: Column) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ordinal.arrays import are_whole
+from .blocks import said_of
 from .column import without_values
 from .faults import (
     Argument,
@@ -221,15 +222,18 @@ def read_inputs(
     with_roles : bool
         Whether columns may be weights and groups of rows.
     """
-    where, inputs = opening(where), Inputs()
+    where, inputs = opening(where), Inputs(notes=list(said_of(frame, "notes", [])))
     names = [name for name, column in stated.items() if column.role in (None, "input")]
     if not names:
         inputs.problems.append(TableError(f"{where} has no column {purpose}."))
         return inputs
+    _leave_out_unanswered(inputs, [n for n in names if stated[n].role is None], frame)
+    names = [name for name in names if name not in inputs.left_out]
     empty = frame[names].isna().all().pipe(lambda all: all.index[all].tolist())
     if empty:
         them = "it" if len(empty) == 1 else "them"
-        sentence = f"{where} has no value in {columns_phrase(empty)}; leave {them} out with "
+        why = said_of(frame, "why_empty", "")
+        sentence = f"{where} has no value in {columns_phrase(empty)}{why}; leave {them} out with "
         inputs.problems.append(TableError(sentence, Argument("drop", empty), "."))
     for name in names:
         _read_input(inputs, name, frame, stated[name], known, with_roles)
@@ -246,6 +250,17 @@ def read_inputs(
     return inputs
 
 
+def _leave_out_unanswered(inputs: Inputs, names: Sequence[str], frame: pd.DataFrame) -> None:
+    """Leave out columns that a file describes and has no value of."""
+    asked = said_of(frame, "unanswered", ())
+    found = [name for name in names if name in asked]
+    if found:
+        them = columns_phrase(found)
+        told = "left out, because no row has a value there"
+        inputs.left_out.update({name: Sentence(f"Column {name!r} {told}.") for name in found})
+        inputs.notes.append(Sentence(f"{them[0].upper()}{them[1:]} {told}."))
+
+
 def _read_input(
     inputs: Inputs,
     name: str,
@@ -254,7 +269,7 @@ def _read_input(
     known: TableOptions,
     with_roles: bool,
 ) -> None:
-    label = frame.attrs.get("labels", {}).get(name, "")
+    label = said_of(frame, "labels", {}).get(name, "")
     guess = guess_column(name, frame[name], stated, known, label)
     if guess.problem is not None:
         inputs.problems.append(TableError(*guess.problem.parts))
@@ -264,7 +279,8 @@ def _read_input(
             inputs.left_out[name] = reason
             inputs.notes.append(reason)
             return
-        if with_roles and guess.column.kind == "number" and weight_name(name) == "maybe":
+        may_weigh = weight_name(name) == "maybe" or weight_name(label) is not None
+        if with_roles and guess.column.kind == "number" and may_weigh:
             inputs.notes.append(maybe_weight(name))
     inputs.notes += guess.notes
     inputs.guesses[name] = guess

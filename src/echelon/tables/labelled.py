@@ -66,18 +66,19 @@ def read_labelled_table(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
     **stated: Unpack[StatedOptions],
 ) -> LabelledTable:
     """Read a table and split off its target.
 
     Parameters
     ----------
-    source, format, delimiter, encoding
+    source, format, delimiter, encoding, sheet
         As for `read_table`.
     target, order, schema, **stated
         As for `labelled_table`.
     """
-    file = FileOptions(format, delimiter, encoding)
+    file = FileOptions(format, delimiter, encoding, sheet)
     known, frame, name = open_labelled(source, target, order, schema, file, stated)
     return _labelled(read_columns(frame, known, name), name)
 
@@ -164,4 +165,6 @@ def open_labelled(
             known = known.over(TableOptions(target=LABEL))
         columns = known.resolve(reader.names(), reader.source.name)
         label = next((name for name, c in columns.items() if c.role == "target"), None)
-        return known, whole_table(reader, label, as_text=known.has_marks), reader.source.name
+        ordered = [n for n, c in columns.items() if c.kind == "ordered" and c.levels is None]
+        frame = whole_table(reader, label, as_text=known.has_marks, ordered=ordered)
+        return known, frame, reader.source.name

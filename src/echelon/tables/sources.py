@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from .faults import Argument, TableError
-from .formats import GZIP_MAGIC, checked_format, named_format, refuse_other_content, sniffed_format
+from .formats import (
+    GZIP_MAGIC,
+    binary_format,
+    checked_format,
+    named_format,
+    refuse_other_content,
+    sniffed_format,
+)
 
 FIRST_BYTES = 1 << 16
 
@@ -43,6 +50,7 @@ class Source:
         self._kept: BinaryIO | None = None
         self._begun: BinaryIO | None = None
         self._pipe: BinaryIO | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Source:
         return self
@@ -51,6 +59,8 @@ class Source:
         for stream in (self._kept, self._pipe):
             if stream is not None:
                 stream.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def keep(self) -> None:
         """Make sure that the bytes can be read more than once."""
@@ -70,6 +80,20 @@ class Source:
             finally:
                 if raw is not self._kept:
                     raw.close()
+
+    def plain_path(self) -> Path:
+        """A file of the bytes, decompressed, for libraries that read nothing but files."""
+        if self._folder is not None:
+            return Path(self._folder.name) / "table"
+        if self.path is not None and not self._passes_by:
+            with _one_sentence(self.name), open(self.path, "rb") as raw:
+                if raw.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
+                    return self.path
+        with self.open() as stream:
+            self._folder = tempfile.TemporaryDirectory(prefix="echelon-")
+            with open(self.plain_path(), "wb") as plain:
+                shutil.copyfileobj(stream, plain)
+        return self.plain_path()
 
     @property
     def can_be_reopened(self) -> bool:
@@ -92,7 +116,7 @@ class Source:
 
     def _encoding_of(self, head: bytes) -> str | None:
         """The encoding that is not UTF-8 and has to be turned into it."""
-        if sniffed_format(head) in ("parquet", "arrow"):
+        if binary_format(head) is not None:
             return None
         if self.encoding is not None:
             return None if self.encoding == "utf-8" else self.encoding
