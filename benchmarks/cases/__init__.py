@@ -16,6 +16,7 @@ from . import (
     rank_boost,
     rank_rules,
     ranking_metrics,
+    survey_file,
     svor,
     svor_search,
 )
@@ -35,6 +36,7 @@ CASES: tuple[Case, ...] = (
     *metrics.CASES,
     *ranking_metrics.CASES,
     *predict_file.CASES,
+    *survey_file.CASES,
     *kernels.CASES,
     *import_time.CASES,
 )

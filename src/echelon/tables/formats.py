@@ -78,11 +78,6 @@ def named_format(path: Path) -> str | None:
     return _SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
-def is_svmlight(source: str | Path, format: str | None = None) -> bool:
-    """Whether a table is one of svmlight, which has names for labels and queries of its own."""
-    return (checked_format(format) or named_format(Path(source))) == "svmlight"
-
-
 def checked_format(format: str | None, allowed: tuple[str, ...] = FORMATS) -> str | None:
     """The format that a user stated, if any."""
     if format is None:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from .faults import TableError
-from .formats import LABEL, is_svmlight
+from .formats import LABEL
 from .interpretation import TableReading, read_columns
 from .options import StatedOptions, TableOptions
 from .reading import FileOptions, open_reader, whole_table
 from .schema import Schema
 from .schema_file import read_schema_file
+from .sources import is_svmlight
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from glob import glob
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -129,27 +127,3 @@ def _joined_type(one: Any, other: Any) -> Any:
     if pa.types.is_null(one):
         return other
     return pa.float64() if {one, other} == {pa.int64(), pa.float64()} else None
-
-
-def files_of(source: str | Path) -> list[Path] | None:
-    """Files in a folder, or those that match a pattern, in sorted order; None for a single file.
-
-    Parameters
-    ----------
-    source : str or Path
-        A folder, or a path with one of ``*?[`` in it where no file has this very name.
-    """
-    path = Path(source)
-    if path.is_dir():
-        # Programs that write folders of tables leave marks of their own in them.
-        found = [f for f in path.iterdir() if f.is_file() and not f.name.startswith((".", "_"))]
-        if not found:
-            raise TableError(f"{source} is a folder without files.")
-        return sorted(found)
-    if not any(sign in str(source) for sign in "*?[") or path.exists():
-        return None
-    matched = sorted(Path(name) for name in glob(str(source), recursive=True))
-    found = [file for file in matched if file.is_file()]
-    if not found:
-        raise TableError(f"No file matches {str(source)!r}.")
-    return found

@@ -12,12 +12,13 @@ import numpy as np
 from .._utils.types import Matrix, Vector
 from .column import level_text
 from .faults import Argument, TableError, opening, require_named
-from .formats import LABEL, QUERY, is_svmlight
+from .formats import LABEL, QUERY
 from .interpretation import labelled_rows, read_inputs
 from .labels import absent_levels, encode_target, ordered_labels
 from .options import StatedCells, StatedColumn, TableOptions
 from .reading import FileOptions, open_reader, read_table, whole_table
 from .schema import Schema
+from .sources import is_svmlight
 
 if TYPE_CHECKING:
     import pandas as pd

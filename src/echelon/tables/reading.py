@@ -13,7 +13,7 @@ from .._utils.packages import require_extra
 from .blocks import TwoPassReader
 from .faults import TableError, listed, require_named
 from .formats import ENCODED_FORMATS, SHEET_FORMATS, SURVEY_FORMATS, checked_delimiter
-from .sources import Source
+from .sources import Source, files_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,8 +204,6 @@ def read_chunks(
 def open_reader(source: str | Path, options: FileOptions) -> Iterator[Reader]:
     """The reader of a file or of several, by their format."""
     require_extra("Tables need", "cli", "pandas", "pyarrow")
-    from .many_files import files_of
-
     files = None if str(source) == "-" else files_of(source)
     with ExitStack() as stack:
         paths = [source] if files is None else files

@@ -12,6 +12,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import glob
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -256,3 +257,34 @@ def _one_sentence(name: str) -> Iterator[None]:
         raise TableError(f"{name} has damaged compressed data.") from None
     except OSError as error:
         raise TableError(f"{name} cannot be read: {error.strerror or error}.") from None
+
+
+def files_of(source: str | Path) -> list[Path] | None:
+    """Files in a folder, or those that match a pattern, in sorted order; None for a single file.
+
+    Parameters
+    ----------
+    source : str or Path
+        A folder, or a path with one of ``*?[`` in it where no file has this very name.
+    """
+    path = Path(source)
+    if path.is_dir():
+        # Programs that write folders of tables leave marks of their own in them.
+        found = [f for f in path.iterdir() if f.is_file() and not f.name.startswith((".", "_"))]
+        if not found:
+            raise TableError(f"{source} is a folder without files.")
+        return sorted(found)
+    if not any(sign in str(source) for sign in "*?[") or path.exists():
+        return None
+    matched = sorted(Path(name) for name in glob(str(source), recursive=True))
+    found = [file for file in matched if file.is_file()]
+    if not found:
+        raise TableError(f"No file matches {str(source)!r}.")
+    return found
+
+
+def is_svmlight(source: str | Path, format: str | None = None) -> bool:
+    """Whether a table is one of svmlight, which has names for labels and queries of its own."""
+    files = None if str(source) == "-" else files_of(source)
+    path = Path(source) if files is None else files[0]
+    return (checked_format(format) or named_format(path)) == "svmlight"

@@ -298,8 +298,9 @@ class SurveyReader(TwoPassReader):
         except (UnicodeError, pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
             said = str(error).strip().rstrip(".")
             if isinstance(error, UnicodeError) or "encoding" in said:
+                known = source.encoding or "the encoding that it states"
                 raise TableError(
-                    f"{source.name} has text in another encoding than it states; give ",
+                    f"{source.name} has bytes that are not text in {known}; give ",
                     Argument("encoding", "cp1252"),
                     " or the encoding that it has.",
                 ) from None
