@@ -1,4 +1,4 @@
-"""``read_labelled_table`` on an SPSS file of forty columns, beside what pyreadstat needs to read it.
+"""``read_labelled_table`` on an SPSS file of forty columns, beside pyreadstat reading it.
 
 Answers with labels, numbers and texts, some of them missing; pyreadstat gives codes, and ours are
 read into levels, kinds and inputs as models take them.

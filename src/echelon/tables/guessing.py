@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .column import Column, level_text, texts_of
+from .column import Column, distinct_texts, level_text
 from .faults import Argument, Sentence, columns_phrase, listed
 from .labels import listed_labels, spelling_hint
 from .notation import Ambiguous, find_notation
@@ -104,7 +104,7 @@ def guess_column(
         return _ordered(name, series, stated, label)
     if series.dtype.kind in "biufM" and kind != "category":
         return _of_type(Column(name, kind or "number", None, stated.missing, None, label), series)
-    levels = sorted(set(texts_of(series, stated.missing).dropna()))
+    levels = sorted(distinct_texts(series, stated.missing))
     if kind is None or (kind in ("number", "date") and stated.kind is not None):
         guess = _by_levels(name, levels, stated, options, label)
         return (
@@ -246,7 +246,7 @@ def _unreadable(name: str, levels: Sequence[str], stated: StatedColumn, label: s
 
 def _ordered(name: str, series: Any, stated: StatedColumn, label: str) -> Guess:
     """A column whose levels have an order: stated, of its type, of numbers, or known."""
-    found = set(texts_of(series, stated.missing).dropna())
+    found = distinct_texts(series, stated.missing)
     notes: tuple[Sentence, ...] = ()
     problem = None
     if stated.levels is not None:

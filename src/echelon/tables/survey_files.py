@@ -54,10 +54,10 @@ class _Variable:
             self.filled = bool(pc.any(held, min_count=0).as_py())
         if self.is_coded and len(self.codes) <= _MOST_CODES:
             self.codes.update(value for value in column.unique().to_pylist() if value is not None)
-        if not self.is_text and self.whole and pa.types.is_floating(column.type):
-            values = column.to_numpy(zero_copy_only=False)
-            with np.errstate(invalid="ignore"):
-                self.whole = bool((np.isnan(values) | (values % 1 == 0)).all())
+        if not self.is_text and self.whole:
+            values = column.drop_null().to_numpy(zero_copy_only=False)
+            # The first cells of measured numbers show it.
+            self.whole = all(not (part % 1).any() for part in (values[:100], values[100:]))
 
     def kind(self) -> str:
         """Kind of the column, once all rows are known."""
@@ -277,24 +277,23 @@ class SurveyReader(TwoPassReader):
                 options: dict[str, Any] = {} if wanted is None else {"usecols": list(wanted)}
                 options |= {"row_offset": start, "row_limit": rows}
                 found, _ = self._read(source, disable_datetime_conversion=True, **options)
-                count = len(next(iter(found.values()))) if found else 0
+                count = len(found)
                 if count:
                     yield {name: self._array(name, found.pop(name)) for name in list(found)}
                 start += count
                 if whole or count < rows:
                     break
 
-    def _array(self, name: str, values: Sequence[Any]) -> Any:
-        if self._variables()[name].is_text:
-            return pa.array(values, pa.string())
-        return pa.array(values, pa.float64())
+    def _array(self, name: str, values: Any) -> Any:
+        type = pa.string() if self._variables()[name].is_text else pa.float64()
+        return pa.Array.from_pandas(values, type=type)
 
     def _read(self, source: Source, **options: Any) -> Any:
         read = getattr(pyreadstat, f"read_{self._format}")
         if source.encoding is not None:
             options["encoding"] = source.encoding
         try:
-            return read(str(source.plain_path()), output_format="dict", **options)
+            return read(str(source.plain_path()), **options)
         except (UnicodeError, pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
             said = str(error).strip().rstrip(".")
             if isinstance(error, UnicodeError) or "encoding" in said:
