@@ -120,7 +120,7 @@ class Column:
         import pandas as pd
 
         texts, places = _coded_texts(series, self.missing)
-        known = {level: code for code, level in enumerate(self.levels or ())}
+        known: dict[Any, int] = {level: code for code, level in enumerate(self.levels or ())}
         known[np.nan] = -1
         # Codes of texts that are not on the scale are −2.
         codes = np.array([known.get(text, -2) for text in texts], dtype=np.intp)[places]
