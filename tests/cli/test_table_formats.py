@@ -104,4 +104,7 @@ def test_what_to_install_is_said(run, survey, tmp_path, monkeypatch, capsys, nam
         write_xlsx(path, {"one": [["a", "y"], [1, 2], [2, 1]]})
     monkeypatch.setitem(sys.modules, package, None)
     assert run("inspect", path) != 0
-    assert f"{use} {package}; install it with the survey extra" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"This needs {package}; install it with pip install 'echelon[survey]'." in said
+    with pytest.raises(ModuleNotFoundError, match=f"{use} {package}; install it with the survey"):
+        read_table(path)

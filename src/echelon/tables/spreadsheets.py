@@ -78,6 +78,8 @@ class SheetReader(TwoPassReader):
             yield pa.table(columns, names=wanted)
 
     def _as_kind(self, part: Any, kind: str, name: str, start: int) -> Any:
+        if name not in self.numeric and kind == "text":
+            return part
         if name not in self.numeric:
             return column_of_text(part, kind, self.source.name, name, start)
         if kind in NUMERIC:

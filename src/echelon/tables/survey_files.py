@@ -19,6 +19,12 @@ from .sources import Source
 from .value_labels import Answers, answers_of, notes_on_answers, settled
 
 _ROWS = 65_536
+# The last has a public name since pyreadstat 1.3.4.
+_ERRORS = (
+    UnicodeError,
+    pyreadstat.ReadstatError,
+    getattr(pyreadstat, "PyreadstatError", pyreadstat.ReadstatError),
+)
 _MOST_CELLS = 1 << 22
 _SPSS_DATES = ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR", "YMDHMS")
 _SPSS_EPOCH = np.datetime64("1582-10-14", "us")
@@ -294,7 +300,7 @@ class SurveyReader(TwoPassReader):
             options["encoding"] = source.encoding
         try:
             return read(str(source.plain_path()), **options)
-        except (UnicodeError, pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as error:
+        except _ERRORS as error:
             said = str(error).strip().rstrip(".")
             if isinstance(error, UnicodeError) or "encoding" in said:
                 known = source.encoding or "the encoding that it states"
