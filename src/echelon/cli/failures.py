@@ -160,10 +160,8 @@ def _verdict(error: BaseException) -> tuple[Any, ...]:
         where = error.filename if error.filename is not None else "The output"
         return OUTPUT, f"{where} cannot be written: {error.strerror or text or 'unknown reason'}."
     if isinstance(error, ModuleNotFoundError):
-        return (
-            UNEXPECTED,
-            f"This needs {install_hint(error.name, _EXTRAS.get(str(error.name), 'cli'))}",
-        )
+        extra = _EXTRAS.get(str(error.name), "cli")
+        return UNEXPECTED, f"This needs {install_hint(error.name, extra)}"
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
     first = text.splitlines()[0].rstrip(".") if text else "no reason given"
     hint = "" if DEBUG in sys.argv else f" ({DEBUG} shows where)"

@@ -213,7 +213,10 @@ def _because(reason: Sentence) -> str:
 def _stated(known: TableOptions, file: FileOptions, reading: TableReading) -> dict[str, Any]:
     found = {name: value for name, value in asdict(file).items() if value is not None}
     classes = reading.found.get("classes")
-    order = known.order or (None if classes is None else "<".join(map(str, classes)))
+    order = known.order
+    # Labels of a file that states their order may hold the sign themselves.
+    if order is None and classes is not None and not any("<" in str(c) for c in classes):
+        order = "<".join(map(str, classes))
     texts = {"target": reading.roles["target"], "order": order, "decimal": known.decimal}
     texts |= {"thousands": known.thousands, "date_format": known.date_format}
     found |= {name: value for name, value in texts.items() if value is not None}

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyreadstat
 
+from ..ordinal.arrays import are_whole
 from .blocks import TwoPassReader
 from .column import level_text
 from .faults import Argument, Sentence, TableError, columns_phrase, refuse_other_columns
@@ -63,7 +64,7 @@ class _Variable:
         if not self.is_text and self.whole:
             values = column.drop_null().to_numpy(zero_copy_only=False)
             # The first cells of measured numbers show it.
-            self.whole = all(not (part % 1).any() for part in (values[:100], values[100:]))
+            self.whole = all(are_whole(part).all() for part in (values[:100], values[100:]))
 
     def kind(self) -> str:
         """Kind of the column, once all rows are known."""
