@@ -14,6 +14,7 @@ import pytest
 from echelon.tables import (
     TableError,
     inspect,
+    labelled_table,
     read_chunks,
     read_labelled_table,
     read_table,
@@ -207,6 +208,11 @@ def test_labels_of_variables_are_shown_and_kept(tmp_path):
     columns = {"q1": [1.0, 2, 3, 1], "y": [1.0, 2, 1, 2]}
     path = write(tmp_path / "t.sav", columns, column_labels=["How often do you read?", "Grade"])
     assert read_labelled_table(path).schema.columns[0].label == "How often do you read?"
+    frame = read_table(path)
+    assert frame.attrs["labels"] == {"q1": "How often do you read?", "y": "Grade"}
+    # What a frame says of itself is written with it.
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert labelled_table(pd.read_parquet(tmp_path / "t.parquet")).schema.columns[0].label
     shown = inspect(path).lines()
     assert shown[1].split()[-1] == "label"
     assert shown[2].endswith("How often do you read?")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from .faults import Argument, Sentence, TableError
 from .sources import Source
@@ -139,30 +139,23 @@ class TwoPassReader:
     def said(self) -> dict[str, Any]:
         """What the file says of the table, for the ``attrs`` of a data frame."""
         found = {
-            "labels": self.labels,
-            "notes": self.notes,
-            "unanswered": self.unanswered,
+            "labels": _Labels(self.labels),
+            "notes": _Notes(self.notes),
+            "unanswered": _Notes(sorted(self.unanswered)),
             "why_empty": self.why_empty,
         }
-        return {name: _Shared(value) for name, value in found.items() if value}
+        return {name: value for name, value in found.items() if value}
 
 
-class _Shared:
-    """A value of ``attrs`` that is not copied, as pandas else does with every column taken.
+class _Labels(dict[str, str]):
+    """Labels of columns in ``attrs``, which pandas copies deeply with every column taken."""
 
-    Parameters
-    ----------
-    value : object
-    """
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __deepcopy__(self, memo: Any) -> _Shared:
+    def __deepcopy__(self, memo: Any) -> Self:
         return self
 
 
-def said_of(frame: Any, name: str, default: Any) -> Any:
-    """What a file says of its table, if that is known of a data frame."""
-    found = frame.attrs.get(name, default)
-    return found.value if isinstance(found, _Shared) else found
+class _Notes(list[str]):
+    """Texts in ``attrs``, which pandas copies deeply with every column taken."""
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from .._utils.frames import aligned
-from .blocks import said_of
 from .column import Column, texts_of
 from .faults import Argument, Sentence, TableError
 from .guessing import Guess
@@ -163,7 +162,7 @@ why='its answers have a known order')
 
 def _view(name: str, series: Any, reading: TableReading) -> ColumnView:
     stated = reading.stated[name]
-    label = said_of(reading.frame, "labels", {}).get(name, "")
+    label = reading.frame.attrs.get("labels", {}).get(name, "")
     cells = texts_of(series, stated.missing) if stated.missing else series
     missing = int(cells.isna().sum())
     guess = reading.inputs.guesses.get(name)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ordinal.arrays import are_whole
-from .blocks import said_of
 from .column import without_values
 from .faults import (
     Argument,
@@ -222,7 +221,7 @@ def read_inputs(
     with_roles : bool
         Whether columns may be weights and groups of rows.
     """
-    where, inputs = opening(where), Inputs(notes=list(said_of(frame, "notes", [])))
+    where, inputs = opening(where), Inputs(notes=list(frame.attrs.get("notes", [])))
     names = [name for name, column in stated.items() if column.role in (None, "input")]
     if not names:
         inputs.problems.append(TableError(f"{where} has no column {purpose}."))
@@ -232,7 +231,7 @@ def read_inputs(
     empty = frame[names].isna().all().pipe(lambda all: all.index[all].tolist())
     if empty:
         them = "it" if len(empty) == 1 else "them"
-        why = said_of(frame, "why_empty", "")
+        why = frame.attrs.get("why_empty", "")
         sentence = f"{where} has no value in {columns_phrase(empty)}{why}; leave {them} out with "
         inputs.problems.append(TableError(sentence, Argument("drop", empty), "."))
     for name in names:
@@ -252,7 +251,7 @@ def read_inputs(
 
 def _leave_out_unanswered(inputs: Inputs, names: Sequence[str], frame: pd.DataFrame) -> None:
     """Leave out columns that a file describes and has no value of."""
-    asked = said_of(frame, "unanswered", ())
+    asked = frame.attrs.get("unanswered", ())
     found = [name for name in names if name in asked]
     if found:
         them = columns_phrase(found)
@@ -269,7 +268,7 @@ def _read_input(
     known: TableOptions,
     with_roles: bool,
 ) -> None:
-    label = said_of(frame, "labels", {}).get(name, "")
+    label = frame.attrs.get("labels", {}).get(name, "")
     guess = guess_column(name, frame[name], stated, known, label)
     if guess.problem is not None:
         inputs.problems.append(TableError(*guess.problem.parts))
