@@ -26,7 +26,7 @@ _ERRORS = (
     pyreadstat.ReadstatError,
     getattr(pyreadstat, "PyreadstatError", pyreadstat.ReadstatError),
 )
-_MOST_CELLS = 1 << 22
+_MOST_CELLS = 1 << 20
 _SPSS_DATES = ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR", "YMDHMS")
 _SPSS_EPOCH = np.datetime64("1582-10-14", "us")
 _STATA_EPOCH = np.datetime64("1960-01-01", "us")
