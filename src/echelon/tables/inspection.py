@@ -140,7 +140,7 @@ def inspect(
     >>> frame = pd.DataFrame({"answer": ["no", "yes", "maybe"] * 2, "grade": [1, 2, 3] * 2})
     >>> print(inspect(frame).columns[0])
     ColumnView(name='answer', role='input', kind='ordered', values='no < maybe < yes', missing=0, \
-why='its answers have a known order')
+why='its answers have a known order', label='')
     """
     file = FileOptions(format, delimiter, encoding, sheet)
     if isinstance(source, str | Path):
