@@ -214,7 +214,7 @@ def test_labels_of_variables_are_shown_and_kept(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     assert labelled_table(pd.read_parquet(tmp_path / "t.parquet")).schema.columns[0].label
     shown = inspect(path).lines()
-    assert shown[1].split()[-1] == "label"
+    assert shown[1].split()[-2:] == ["label", "why"]
     assert shown[2].endswith("How often do you read?")
     assert shown[3].endswith("Grade")
 

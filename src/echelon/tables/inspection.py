@@ -93,8 +93,9 @@ class TableInspection:
             for c in self.columns
         ]
         if any(column.label for column in self.columns):
-            head.append("label")
-            lines = [[*line, _short(c.label)] for line, c in zip(lines, self.columns, strict=True)]
+            head.insert(-1, "label")
+            for line, column in zip(lines, self.columns, strict=True):
+                line.insert(-1, _short(column.label))
         said = [f"{self.source}: {self.rows:,} rows, {len(self.columns)} columns"]
         said += aligned([head, *lines], words=(0, 1, 2, 3, 5, 6))
         problems = [problem.sentence for problem in self.problems]
