@@ -390,3 +390,14 @@ def test_a_sample_of_stata():
     kinds = {c.name: c.kind for c in table.schema.columns}
     assert kinds["mydate"] == kinds["dtime"] == "date"
     assert kinds["mytime"] == "number"
+
+
+def test_a_labelled_column_of_many_numbers_stays_one(tmp_path):
+    values = np.arange(30_000.0)
+    values[-1] = 1e300
+    columns = {"income": values, "share": values / 7, "y": 1.0 + np.arange(30_000) % 3}
+    labels = {"income": {0: "none at all"}, "share": {0: "nothing"}}
+    path = write(tmp_path / "t.sav", columns, labels)
+    frame = read_table(path)
+    np.testing.assert_array_equal(frame["income"], values)
+    np.testing.assert_array_equal(frame["share"], values / 7)

@@ -120,6 +120,9 @@ class Column:
         import pandas as pd
 
         texts, places = _coded_texts(series, self.missing)
+        dtype = pd.CategoricalDtype(self.levels, ordered=True)
+        if series.dtype == dtype and texts[:-1] == [*dtype.categories]:
+            return series
         known: dict[Any, int] = {level: code for code, level in enumerate(self.levels or ())}
         known[np.nan] = -1
         # Codes of texts that are not on the scale are −2.
@@ -132,7 +135,6 @@ class Column:
                 f"{_row(series, place) + 1}, which is not on its scale "
                 f"{' < '.join(self.levels or ())}."
             )
-        dtype = pd.CategoricalDtype(self.levels, ordered=True)
         return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), index=series.index)
 
     def _parsed(self, series: Any, where: str) -> np.ndarray:

@@ -246,19 +246,19 @@ def _unreadable(name: str, levels: Sequence[str], stated: StatedColumn, label: s
 
 def _ordered(name: str, series: Any, stated: StatedColumn, label: str) -> Guess:
     """A column whose levels have an order: stated, of its type, of numbers, or known."""
-    found = distinct_texts(series, stated.missing)
     notes: tuple[Sentence, ...] = ()
     problem = None
     if stated.levels is not None:
         order = list(stated.levels)
-        notes, problem = _against_stated(name, found, order)
+        notes, problem = _against_stated(name, distinct_texts(series, stated.missing), order)
     elif getattr(series.dtype, "ordered", False):
         absent = set(stated.missing)
         order = [t for t in map(level_text, series.dtype.categories) if t not in absent]
     else:
+        found = distinct_texts(series, stated.missing)
         order = known_order(sorted(found)) or _numeric_order(found) or []
     if len(order) < 2:
-        order = sorted(found)
+        order = sorted(distinct_texts(series, stated.missing))
         problem = Sentence(
             f"Column {name!r} has no order that its cells show; give it with ",
             Argument("ordered", f"{name}: lowest<…<highest"),

@@ -59,8 +59,10 @@ class _Variable:
         if not self.filled:
             held = pc.not_equal(column, "") if self.is_text else pc.is_valid(column)
             self.filled = bool(pc.any(held, min_count=0).as_py())
-        if self.is_coded and len(self.codes) <= _MOST_CODES:
-            self.codes.update(value for value in column.unique().to_pylist() if value is not None)
+        if self.is_coded:
+            column = column.unique().drop_null()
+            if len(self.codes) <= _MOST_CODES:
+                self.codes.update(column.to_pylist())
         if not self.is_text and self.whole:
             values = column.drop_null().to_numpy(zero_copy_only=False)
             # The first cells of measured numbers show it.
