@@ -85,6 +85,6 @@ CASES = (
         build=build,
         ours=ours,
         peers=(Peer("pyreadstat.read_sav", "pyreadstat", read_sav, target=1.3, agreement=seen),),
-        rounds=3,
+        rounds=7,
     ),
 )
