@@ -10,7 +10,7 @@ import sys
 
 EXTRAS = {
     "matplotlib", "jinja2", "pandas", "polars", "pyarrow", "skops", "typer", "rich", "onnx",
-    "onnxruntime", "lightgbm", "shap", "cryptography",
+    "onnxruntime", "lightgbm", "shap", "cryptography", "pyreadstat", "python_calamine",
 }
 
 class Refuse:

@@ -17,6 +17,7 @@ from . import (
     rank_rules,
     ranking_metrics,
     read_table,
+    survey_file,
     svor,
     svor_search,
 )
@@ -37,6 +38,7 @@ CASES: tuple[Case, ...] = (
     *ranking_metrics.CASES,
     *predict_file.CASES,
     *read_table.CASES,
+    *survey_file.CASES,
     *kernels.CASES,
     *import_time.CASES,
 )

@@ -77,10 +77,10 @@ TEXTS = {
     ),
     "only a target": (b"y\n1\n2\n", "{name} has no column besides the target 'y'."),
     "binary": (b"\x7fELF\0\0\x01\x02,\n", "{name} is a binary file, not a table of text."),
-    "spreadsheet": (
+    "zip archive": (
         b"PK\x03\x04" + bytes(20),
-        "{name} is a zip archive or a spreadsheet, not a table; the formats that are read are csv, "
-        "tsv, parquet, arrow, jsonl, svmlight, and text also as .gz.",
+        "{name} is a zip archive, not a table; the formats that are read are csv, tsv, parquet, "
+        "arrow, jsonl, svmlight, xlsx, xls, xlsb, ods, dta, sav, por, and text also as .gz.",
     ),
     "short row": (
         b'a,b,y\n1,"two\nlines",3\n\n4,5\n',
@@ -146,7 +146,7 @@ def test_damaged_gz(tmp_path):
 
 
 def test_folders_and_absent_files(tmp_path):
-    with pytest.raises(TableError, match="is a folder, not a file"):
+    with pytest.raises(TableError, match="is a folder without files"):
         read_table(tmp_path)
     with pytest.raises(TableError, match=r"nowhere\.csv is not a file"):
         read_table(tmp_path / "nowhere.csv")
@@ -255,7 +255,7 @@ def test_an_unseen_label_is_named():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "xlsx"}, "The format must be one of csv, tsv, .*; found 'xlsx'"),
+        ({"format": "docx"}, "The format must be one of csv, tsv, .*; found 'docx'"),
         ({"delimiter": "::"}, "The delimiter must be one character, or tab; found '::'"),
         ({"format": "jsonl", "delimiter": ";"}, "which has no delimiter"),
     ],

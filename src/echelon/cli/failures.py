@@ -26,6 +26,8 @@ import typer
 from . import install_hint
 from .output import say
 
+# Where a package is not among those of the command line itself.
+_EXTRAS = {"cryptography": "sign", "pyreadstat": "survey", "python_calamine": "survey"}
 DEBUG = "--debug"
 # Sentences of the library on an argument begin with it.
 _ARGUMENT = re.compile(r"^[a-z_]+(?= must )")
@@ -158,7 +160,7 @@ def _verdict(error: BaseException) -> tuple[Any, ...]:
         where = error.filename if error.filename is not None else "The output"
         return OUTPUT, f"{where} cannot be written: {error.strerror or text or 'unknown reason'}."
     if isinstance(error, ModuleNotFoundError):
-        extra = "sign" if error.name == "cryptography" else "cli"
+        extra = _EXTRAS.get(str(error.name), "cli")
         return UNEXPECTED, f"This needs {install_hint(error.name, extra)}"
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
     first = text.splitlines()[0].rstrip(".") if text else "no reason given"

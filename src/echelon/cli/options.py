@@ -12,8 +12,8 @@ import typer
 
 MOST_JOBS = 1_000
 TABLE = (
-    "Table: CSV, TSV, Parquet, Arrow, JSON lines or SVMlight, text also gzipped; - for standard "
-    "input."
+    "Table: CSV, TSV, Parquet, Arrow, JSON lines, SVMlight, Excel, ODS, Stata or SPSS, text also "
+    'gzipped; a folder or a pattern ("in/*.csv") of several; - for standard input.'
 )
 Data = Annotated[str, typer.Argument(metavar="DATA", help=TABLE, show_default=False)]
 MaybeData = Annotated[str | None, typer.Argument(metavar="[DATA]", help=TABLE, show_default=False)]
@@ -32,7 +32,8 @@ Order = Annotated[
 Format = Annotated[
     str | None,
     typer.Option(
-        help="csv, tsv, parquet, arrow, jsonl or svmlight; by default what the file's name says."
+        help="csv, tsv, parquet, arrow, jsonl, svmlight, xlsx, xls, xlsb, ods, dta, sav or por; by "
+        "default what the file's name says."
     ),
 ]
 Delimiter = Annotated[
@@ -102,7 +103,14 @@ def _several(metavar: str, help: str) -> Any:
     ]
 
 
-FILE_OPTIONS = {"format": Format, "delimiter": Delimiter, "encoding": Encoding}
+FILE_OPTIONS = {
+    "format": Format,
+    "delimiter": Delimiter,
+    "encoding": Encoding,
+    "sheet": Annotated[
+        str | None, typer.Option(help="Sheet of a spreadsheet, by its name or its number from 1.")
+    ],
+}
 _SCHEMA = Annotated[
     Path | None,
     typer.Option(

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,8 @@ def require_places(sources: Iterable[str | Path | None], **options: str | Path |
 
     Before the work, not after it. ``"-"`` is a standard stream, which may be a file too.
     """
-    read = [identity for source in sources if (identity := _identity(source, 0)) is not None]
+    files = chain.from_iterable(map(_files_read, sources))
+    read = [identity for file in files if (identity := _identity(file, 0)) is not None]
     written: dict[object, str] = {}
     for name, place in options.items():
         if place is None:
@@ -80,6 +82,15 @@ def require_places(sources: Iterable[str | Path | None], **options: str | Path |
         if identity is not None and identity in written:
             raise UsageError(f"{written[identity]} and {option} are one file; name two.")
         written[identity] = option
+
+
+def _files_read(source: str | Path | None) -> Sequence[str | Path | None]:
+    """The files that a source names: of a folder or a pattern all of them."""
+    if source is None or str(source) == "-":
+        return [source]
+    from echelon.tables.sources import files_of
+
+    return files_of(source) or [source]
 
 
 def _identity(place: str | Path | None, stream: int) -> object:

@@ -31,8 +31,14 @@ from ..trained import TrainedModel
 _QUARTER = 4
 #: most rows whose sections look at single rows or shuffle columns
 MOST_ROWS = 1000
+_LONGEST_LABEL = 48
 _AS_GIVEN = "the rows given, with the model as it is"
 _TRAINING = "the rows that the model was fitted to, on which figures tend to be too good"
+
+
+def _short(label: str) -> str:
+    """The first words of what a column is about."""
+    return label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1].rstrip()}…"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +119,15 @@ class Rows:
     def kinds(self) -> dict[str, str]:
         """What the columns are, by name, as far as their types do not tell."""
         return stated_kinds(self.schema)
+
+    @cached_property
+    def _called(self) -> dict[str, str]:
+        columns = () if self.schema is None else self.schema.columns
+        return {c.name: f"{c.name} ({_short(c.label)})" for c in columns if c.label}
+
+    def called(self, name: str) -> str:
+        """Name of a column, with what it is about where that is known."""
+        return self._called.get(name, name)
 
     def inputs(self, rows: Index) -> Any:
         """Inputs of some rows."""

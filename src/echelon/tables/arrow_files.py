@@ -39,6 +39,14 @@ class ArrowReader:
         """Nothing: the file states the types of its columns."""
         return {}
 
+    def types(self) -> dict[str, Any]:
+        """Type that each column is read as, null where the file has no values."""
+        with closing(self._schema_and_batches()) as parts:
+            return {
+                field.name: field.type if pt.is_null(field.type) else _plain_type(field.type)
+                for field in next(parts)
+            }
+
     def tables(
         self, kinds: Mapping[str, str], keep: Collection[str] | None = None
     ) -> Iterator[Any]:

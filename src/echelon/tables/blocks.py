@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
-from .faults import Argument, TableError
+from .faults import Argument, Sentence, TableError
 from .sources import Source
+
+if TYPE_CHECKING:
+    from .schema import Schema
 
 # pyarrow reads up to 32 of them ahead.
 BLOCK_BYTES = 1 << 22
@@ -78,12 +81,31 @@ class TwoPassReader:
     Parameters
     ----------
     source : Source
+
+    Attributes
+    ----------
+    notes : list of Sentence
+        What is said aloud of the file, once its kinds are known.
+    labels : dict of str to str
+        What columns are about, in words of the file.
+    numeric : set of str
+        Columns that hold numbers and no texts, which stated marks in numbers do not concern.
+    unanswered : set of str
+        Columns that the file describes and has no value of.
     """
 
     absent_is_zero = False
+    #: Whether rows can be read by a schema only when all kinds are known.
+    needs_kinds = True
+    #: What a sentence on a column without values goes on with.
+    why_empty = ""
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.notes: list[Sentence] = []
+        self.labels: dict[str, str] = {}
+        self.numeric: set[str] = set()
+        self.unanswered: set[str] = set()
         self._names: list[str] | None = None
 
     def names(self) -> list[str]:
@@ -97,8 +119,43 @@ class TwoPassReader:
         """Kind of every column, by all rows; what is missing in `target` is only an empty cell."""
         raise NotImplementedError
 
+    def kinds_by(
+        self, kinds: Mapping[str, str], stated: Mapping[str, str], schema: Schema
+    ) -> dict[str, str]:
+        """Kinds that a schema states in place of those that the file shows."""
+        if self.absent_is_zero:
+            return {**kinds, **stated}
+        return {name: stated.get(name, kind) for name, kind in kinds.items()}
+
     def tables(
         self, kinds: Mapping[str, str], keep: Collection[str] | None = None
     ) -> Iterator[Any]:
         """The table in parts, as pyarrow tables."""
         raise NotImplementedError
+
+    def load(self) -> None:
+        """Keep all rows where that spares a second pass over the file."""
+
+    def said(self) -> dict[str, Any]:
+        """What the file says of the table, for the ``attrs`` of a data frame."""
+        found = {
+            "labels": _Labels(self.labels),
+            "notes": _Notes(self.notes),
+            "unanswered": _Notes(sorted(self.unanswered)),
+            "why_empty": self.why_empty,
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+class _Labels(dict[str, str]):
+    """Labels of columns in ``attrs``, which pandas copies deeply with every column taken."""
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+
+class _Notes(list[str]):
+    """Texts in ``attrs``, which pandas copies deeply with every column taken."""
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self

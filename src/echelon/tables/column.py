@@ -122,20 +122,27 @@ class Column:
         )
 
     def _texts(self, series: Any, where: str) -> Any:
-        texts = texts_of(series, self.missing)
         if self.kind != "ordered":
-            return texts
+            return texts_of(series, self.missing)
         import pandas as pd
 
-        lost = (texts.notna() & ~texts.isin(self.levels or ())).to_numpy()
+        texts, places = _coded_texts(series, self.missing)
+        dtype = pd.CategoricalDtype(self.levels, ordered=True)
+        if series.dtype == dtype and texts[:-1] == [*dtype.categories]:
+            return series
+        known: dict[Any, int] = {level: code for code, level in enumerate(self.levels or ())}
+        known[np.nan] = -1
+        # Codes of texts that are not on the scale are −2.
+        codes = np.array([known.get(text, -2) for text in texts], dtype=np.intp)[places]
+        lost = codes == -2
         if lost.any():
             place = int(np.argmax(lost))
             raise TableError(
-                f"Column {self.name!r} of {inside(where)} holds {texts.iloc[place]!r} in row "
+                f"Column {self.name!r} of {inside(where)} holds {texts[places[place]]!r} in row "
                 f"{_row(series, place) + 1}, which is not on its scale "
                 f"{' < '.join(self.levels or ())}."
             )
-        return texts.astype(pd.CategoricalDtype(self.levels, ordered=True))
+        return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), index=series.index)
 
     def _parsed(self, series: Any, where: str) -> np.ndarray:
         """Texts as numbers of the column's kind."""
@@ -193,20 +200,22 @@ def texts_of(series: Any, missing: Collection[str] = (), marks: bool = True) -> 
     """A column as texts, NaN where a value is missing or, with `marks`, marked as such."""
     import pandas as pd
 
-    texts, codes = _coded(series, missing, marks)
-    return pd.Series(texts[codes], index=series.index, dtype=object)
+    texts, places = _coded_texts(series, missing, marks)
+    return pd.Series(np.array(texts, dtype=object)[places], index=series.index, dtype=object)
 
 
-def levels_of(series: Any, missing: Collection[str] = ()) -> list[str]:
-    """The different texts of a column, sorted."""
-    texts, codes = _coded(series, missing, marks=True)
-    # The last place counts the codes −1 of missing values.
-    used = np.bincount(codes + 1, minlength=len(texts))[1:] > 0
-    return sorted({text for text in texts[:-1][used].tolist() if text is not np.nan})
+def distinct_texts(series: Any, missing: Collection[str] = ()) -> set[str]:
+    """Texts of a column without those that are missing."""
+    texts, places = _coded_texts(series, missing)
+    # Missing cells have the place −1.
+    counts = np.bincount(places + 1, minlength=len(texts))[1:]
+    return {t for t, count in zip(texts[:-1], counts, strict=True) if count and t is not np.nan}
 
 
-def _coded(series: Any, missing: Collection[str], marks: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Texts with NaN as the last one, and for each cell the place of its own."""
+def _coded_texts(
+    series: Any, missing: Collection[str], marks: bool = True
+) -> tuple[list[Any], np.ndarray]:
+    """Distinct texts with NaN at the end, and the place of each cell's text among them."""
     import pandas as pd
 
     levels = series if isinstance(series.dtype, pd.CategoricalDtype) else series.astype("category")
@@ -217,7 +226,7 @@ def _coded(series: Any, missing: Collection[str], marks: bool) -> tuple[np.ndarr
         np.nan if text.strip() in absent or (numbers and _number(text) in numbers) else text
         for text in texts
     ]
-    return np.array([*texts, np.nan], dtype=object), levels.cat.codes.to_numpy().astype(np.intp)
+    return [*texts, np.nan], levels.cat.codes.to_numpy(dtype=np.intp)
 
 
 def without_values(labels: Any, missing: Collection[str]) -> Any:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from . import blocks
-from .faults import MISSING_MARKS, Argument, TableError, listed, refuse_repeated
+from .faults import MISSING_MARKS, Argument, TableError, refuse_header
 from .formats import delimiter_name, likely_delimiter
 from .kinds import (
     FALSE_WORDS,
@@ -226,12 +226,7 @@ class DelimitedReader:
 
     def _refuse_header(self, names: list[str]) -> None:
         where = self.source.name
-        refuse_repeated(where, names)
-        if _all_numbers(names):
-            raise TableError(
-                f"{where} begins with numbers, {listed(map(repr, names), 3)}, where names of "
-                "columns are expected."
-            )
+        refuse_header(where, names)
         if len(names) > 1:
             return
         if _SVMLIGHT_LINE.match(names[0]):
@@ -386,11 +381,3 @@ def _fault_of_rows(stream: BinaryIO, where: str, width: int, delimiter: str) -> 
     return TableError(
         f"{where} has {len(found)} cells in line {before + 1}, where the header has {width}."
     )
-
-
-def _all_numbers(names: list[str]) -> bool:
-    """Whether a header is a row of values; whole numbers alone may be names."""
-    try:
-        return not all(float(name).is_integer() for name in names)
-    except (ValueError, OverflowError):
-        return False

@@ -152,6 +152,36 @@ def refuse_repeated(where: str, names: Sequence[str]) -> None:
         raise TableError(f"{where} has more than one {columns_phrase(repeated)}.")
 
 
+def refuse_header(where: str, names: Sequence[str]) -> None:
+    """Refuse names that repeat, and a row of values in their place."""
+    refuse_repeated(where, names)
+    if _all_numbers(names):
+        raise TableError(
+            f"{where} begins with numbers, {listed(map(repr, names), 3)}, where names of "
+            "columns are expected."
+        )
+
+
+def _all_numbers(names: Sequence[str]) -> bool:
+    """Whether a header is a row of values; whole numbers alone may be names."""
+    try:
+        return not all(float(name).is_integer() for name in names)
+    except (ValueError, OverflowError):
+        return False
+
+
+def refuse_other_columns(
+    name: str, found: Sequence[str], first: str, expected: Sequence[str]
+) -> None:
+    """Refuse a file that has other columns than the first of the same table."""
+    lacking = [column for column in expected if column not in set(found)]
+    more = [column for column in found if column not in set(expected)]
+    if lacking:
+        raise TableError(f"{name} lacks {columns_phrase(lacking)}, which {first} has.")
+    if more:
+        raise TableError(f"{name} has {columns_phrase(more)}, which {first} does not have.")
+
+
 def counted(count: int) -> str:
     """``1 row`` or ``2 rows``."""
     return "1 row" if count == 1 else f"{count:,} rows"

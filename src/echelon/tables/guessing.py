@@ -6,14 +6,14 @@ Every guess that matters comes with a sentence that says how to overrule it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .column import Column, level_text, levels_of
+from .column import Column, distinct_texts, level_text
 from .faults import Argument, Sentence, columns_phrase, listed
 from .labels import listed_labels, spelling_hint
 from .notation import Ambiguous, find_notation
@@ -110,7 +110,7 @@ def guess_column(
         return _of_type(Column(name, kind or "number", None, stated.missing, None, label), series)
     if kind == "text":
         return Guess(_text(name, stated, options, label))
-    levels = levels_of(series, stated.missing)
+    levels = sorted(distinct_texts(series, stated.missing))
     if kind is None and are_sentences(levels, int(series.notna().sum())):
         return _text_or_marks(name, levels, stated, options, label)
     if kind is None or (kind in ("number", "date") and stated.kind is not None):
@@ -305,19 +305,19 @@ def _unreadable(name: str, levels: Sequence[str], stated: StatedColumn, label: s
 
 def _ordered(name: str, series: Any, stated: StatedColumn, label: str) -> Guess:
     """A column whose levels have an order: stated, of its type, of numbers, or known."""
-    found = set(levels_of(series, stated.missing))
     notes: tuple[Sentence, ...] = ()
     problem = None
     if stated.levels is not None:
         order = list(stated.levels)
-        notes, problem = _against_stated(name, found, order)
+        notes, problem = _against_stated(name, distinct_texts(series, stated.missing), order)
     elif getattr(series.dtype, "ordered", False):
         absent = set(stated.missing)
         order = [t for t in map(level_text, series.dtype.categories) if t not in absent]
     else:
+        found = distinct_texts(series, stated.missing)
         order = known_order(sorted(found)) or _numeric_order(found) or []
     if len(order) < 2:
-        order = sorted(found)
+        order = sorted(distinct_texts(series, stated.missing))
         problem = Sentence(
             f"Column {name!r} has no order that its cells show; give it with ",
             Argument("ordered", f"{name}: lowest<…<highest"),
@@ -448,7 +448,9 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return None
     if column.kind == "category":
         return "its text differs in every row"
-    return _counting_reason(name, series.to_numpy(dtype=np.float64))
+    return _counting_reason(
+        {"name": name, "label": column.label}, series.to_numpy(dtype=np.float64)
+    )
 
 
 def _repeats(series: Any) -> bool:
@@ -458,13 +460,14 @@ def _repeats(series: Any) -> bool:
     return distinct > _FEWEST_ROWS and distinct <= 0.8 * len(series)
 
 
-def _counting_reason(name: str, values: np.ndarray) -> str | None:
+def _counting_reason(called: Mapping[str, str], values: np.ndarray) -> str | None:
     if not (values % 1 == 0).all():
         return None
     if (np.diff(values) == 1).all() and values[0] in (0, 1):
         return "it counts the rows"
-    if _ID_NAME.search(name) or _CAMEL_ID.search(name):
-        return "its name and its distinct whole numbers are those of an identifier"
+    for what, text in called.items():
+        if _ID_NAME.search(text) or _CAMEL_ID.search(text):
+            return f"its {what} and its distinct whole numbers are those of an identifier"
     digits = {len(str(int(value))) for value in (values.min(), values.max())}
     if values.min() > 0 and len(digits) == 1 and digits.pop() >= _LONG_DIGITS:
         return "its long whole numbers differ in every row"

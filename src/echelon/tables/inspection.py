@@ -41,6 +41,8 @@ class ColumnView:
         Rows without a value.
     why : str
         What was guessed and from what; empty if it is plain or stated.
+    label : str
+        What the column is about, in words of the file.
     """
 
     name: str
@@ -49,6 +51,7 @@ class ColumnView:
     values: str
     missing: int
     why: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,12 @@ class TableInspection:
             [_short(c.name), c.role, c.kind, _short(c.values), str(c.missing or ""), c.why]
             for c in self.columns
         ]
+        if any(column.label for column in self.columns):
+            head.insert(-1, "label")
+            for line, column in zip(lines, self.columns, strict=True):
+                line.insert(-1, _short(column.label))
         said = [f"{self.source}: {self.rows:,} rows, {len(self.columns)} columns"]
-        said += aligned([head, *lines], words=(0, 1, 2, 3, 5))
+        said += aligned([head, *lines], words=(0, 1, 2, 3, 5, 6))
         problems = [problem.sentence for problem in self.problems]
         for title, sentences in (("Notes", self.notes), ("Problems", problems)):
             worded = [s.worded(write) if isinstance(s, Sentence) else s for s in sentences]
@@ -112,6 +119,7 @@ def inspect(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
     **stated: Unpack[StatedOptions],
 ) -> TableInspection:
     """Show how a table would be read, and all that is wrong with it.
@@ -120,7 +128,7 @@ def inspect(
     ----------
     source : str, Path or DataFrame
         A table, or the file of one.
-    target, order, schema, format, delimiter, encoding, **stated
+    target, order, schema, format, delimiter, encoding, sheet, **stated
         As for `read_labelled_table`.
 
     Returns
@@ -134,9 +142,9 @@ def inspect(
     >>> frame = pd.DataFrame({"answer": ["no", "yes", "maybe"] * 2, "grade": [1, 2, 3] * 2})
     >>> print(inspect(frame).columns[0])
     ColumnView(name='answer', role='input', kind='ordered', values='no < maybe < yes', missing=0, \
-why='its answers have a known order')
+why='its answers have a known order', label='')
     """
-    file = FileOptions(format, delimiter, encoding)
+    file = FileOptions(format, delimiter, encoding, sheet)
     if isinstance(source, str | Path):
         known, frame, name = open_labelled(source, target, order, schema, file, stated)
     else:
@@ -156,18 +164,20 @@ why='its answers have a known order')
 
 def _view(name: str, series: Any, reading: TableReading) -> ColumnView:
     stated = reading.stated[name]
+    label = reading.frame.attrs.get("labels", {}).get(name, "")
     cells = texts_of(series, stated.missing) if stated.missing else series
     missing = int(cells.isna().sum())
     guess = reading.inputs.guesses.get(name)
     if guess is not None:
         values = _input_values(series, guess.column)
-        return ColumnView(name, "input", guess.column.kind, values, missing, _why(guess))
+        return ColumnView(name, "input", guess.column.kind, values, missing, _why(guess), label)
     reason = reading.inputs.left_out.get(name)
     role = stated.role or "left out"
     kind = "ordered" if role == "target" else ""
     classes = reading.found.get("classes", ()) if role == "target" else ()
     values = " < ".join(map(str, classes)) or f"{series.nunique():,} different"
-    return ColumnView(name, role, kind, values, missing, "" if reason is None else _because(reason))
+    why = "" if reason is None else _because(reason)
+    return ColumnView(name, role, kind, values, missing, why, label)
 
 
 def _input_values(series: Any, column: Column) -> str:
@@ -216,7 +226,10 @@ def _because(reason: Sentence) -> str:
 def _stated(known: TableOptions, file: FileOptions, reading: TableReading) -> dict[str, Any]:
     found = {name: value for name, value in asdict(file).items() if value is not None}
     classes = reading.found.get("classes")
-    order = known.order or (None if classes is None else "<".join(map(str, classes)))
+    order = known.order
+    # Labels of a file that states their order may hold the sign themselves.
+    if order is None and classes is not None and not any("<" in str(c) for c in classes):
+        order = "<".join(map(str, classes))
     texts = {"target": reading.roles["target"], "order": order, "decimal": known.decimal}
     texts |= {"thousands": known.thousands, "date_format": known.date_format}
     found |= {name: value for name, value in texts.items() if value is not None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -221,16 +221,19 @@ def read_inputs(
     with_roles : bool
         Whether columns may be weights and groups of rows.
     """
-    where, inputs = opening(where), Inputs()
+    where, inputs = opening(where), Inputs(notes=list(frame.attrs.get("notes", [])))
     names = [name for name, column in stated.items() if column.role in (None, "input")]
     if not names:
         inputs.problems.append(TableError(f"{where} has no column {purpose}."))
         return inputs
+    _leave_out_unanswered(inputs, [n for n in names if stated[n].role is None], frame)
+    names = [name for name in names if name not in inputs.left_out]
     inputs_of = frame if len(names) == frame.shape[1] else frame[names]
     empty = inputs_of.isna().all().pipe(lambda all: all.index[all].tolist())
     if empty:
         them = "it" if len(empty) == 1 else "them"
-        sentence = f"{where} has no value in {columns_phrase(empty)}; leave {them} out with "
+        why = frame.attrs.get("why_empty", "")
+        sentence = f"{where} has no value in {columns_phrase(empty)}{why}; leave {them} out with "
         inputs.problems.append(TableError(sentence, Argument("drop", empty), "."))
     labels = frame.attrs.get("labels", {})
     for name, series in inputs_of.items():
@@ -247,6 +250,17 @@ def read_inputs(
         )
     inputs.notes += notes_on_guesses(inputs.guesses.values(), len(frame))
     return inputs
+
+
+def _leave_out_unanswered(inputs: Inputs, names: Sequence[str], frame: pd.DataFrame) -> None:
+    """Leave out columns that a file describes and has no value of."""
+    asked = frame.attrs.get("unanswered", ())
+    found = [name for name in names if name in asked]
+    if found:
+        them = columns_phrase(found)
+        told = "left out, because no row has a value there"
+        inputs.left_out.update({name: Sentence(f"Column {name!r} {told}.") for name in found})
+        inputs.notes.append(Sentence(f"{them[0].upper()}{them[1:]} {told}."))
 
 
 def _read_input(
@@ -267,7 +281,8 @@ def _read_input(
             inputs.left_out[name] = reason
             inputs.notes.append(reason)
             return
-        if with_roles and guess.column.kind == "number" and weight_name(name) == "maybe":
+        may_weigh = weight_name(name) == "maybe" or weight_name(label) is not None
+        if with_roles and guess.column.kind == "number" and may_weigh:
             inputs.notes.append(maybe_weight(name))
     inputs.notes += guess.notes
     inputs.guesses[name] = guess

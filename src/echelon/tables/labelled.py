@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from .faults import TableError
-from .formats import LABEL, is_svmlight
+from .formats import LABEL
 from .interpretation import TableReading, read_columns
 from .options import StatedOptions, TableOptions
 from .reading import FileOptions, open_reader, whole_table
 from .schema import Schema
 from .schema_file import read_schema_file
+from .sources import is_svmlight
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,18 +67,19 @@ def read_labelled_table(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
     **stated: Unpack[StatedOptions],
 ) -> LabelledTable:
     """Read a table and split off its target.
 
     Parameters
     ----------
-    source, format, delimiter, encoding
+    source, format, delimiter, encoding, sheet
         As for `read_table`.
     target, order, schema, **stated
         As for `labelled_table`.
     """
-    file = FileOptions(format, delimiter, encoding)
+    file = FileOptions(format, delimiter, encoding, sheet)
     known, frame, name = open_labelled(source, target, order, schema, file, stated)
     return _labelled(read_columns(frame, known, name), name)
 
@@ -164,4 +166,6 @@ def open_labelled(
             known = known.over(TableOptions(target=LABEL))
         columns = known.resolve(reader.names(), reader.source.name)
         label = next((name for name, c in columns.items() if c.role == "target"), None)
-        return known, whole_table(reader, label, as_text=known.has_marks), reader.source.name
+        ordered = [n for n, c in columns.items() if c.kind == "ordered" and c.levels is None]
+        frame = whole_table(reader, label, as_text=known.has_marks, ordered=ordered)
+        return known, frame, reader.source.name

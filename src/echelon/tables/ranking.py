@@ -12,12 +12,13 @@ import numpy as np
 from .._utils.types import Matrix, Vector
 from .column import level_text
 from .faults import Argument, TableError, opening, require_named
-from .formats import LABEL, QUERY, is_svmlight
+from .formats import LABEL, QUERY
 from .interpretation import labelled_rows, read_inputs
 from .labels import absent_levels, encode_target, ordered_labels
 from .options import StatedCells, StatedColumn, TableOptions
 from .reading import FileOptions, open_reader, read_table, whole_table
 from .schema import Schema
+from .sources import is_svmlight
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,13 +127,14 @@ def read_ranking_table(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
     **stated: Unpack[StatedCells],
 ) -> RankingTable:
     """Read a table with labels, or with ids and a table of judged pairs, or both.
 
     Parameters
     ----------
-    source, format, delimiter, encoding
+    source, format, delimiter, encoding, sheet
         As for `read_table`. An svmlight file has labels and queries of its own.
     pairs : str or Path, optional
         A table of judged pairs, as for `ranking_table`.
@@ -143,7 +145,7 @@ def read_ranking_table(
     if svmlight and target is None and pairs is None:
         target = LABEL
     marked = TableOptions(**stated).has_marks
-    with open_reader(source, FileOptions(format, delimiter, encoding)) as reader:
+    with open_reader(source, FileOptions(format, delimiter, encoding, sheet)) as reader:
         frame = whole_table(reader, target, as_text=marked)
     if svmlight and qid is None and QUERY in frame.columns:
         qid = QUERY

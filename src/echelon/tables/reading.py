@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import astuple, dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._utils.packages import require_extra
 from .blocks import TwoPassReader
-from .faults import TableError, require_named
-from .formats import TEXT_FORMATS, checked_delimiter
-from .sources import Source
+from .faults import TableError, listed, require_named
+from .formats import ENCODED_FORMATS, SHEET_FORMATS, SURVEY_FORMATS, checked_delimiter
+from .sources import Source, files_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,19 +33,19 @@ class FileOptions:
     ----------
     format, delimiter, encoding : str, optional
         As for `read_table`.
+    sheet : str or int, optional
+        As for `read_table`.
     """
 
     format: str | None = None
     delimiter: str | None = None
     encoding: str | None = None
+    sheet: str | int | None = None
 
     def over(self, other: FileOptions) -> FileOptions:
         """These options, and those of another where these say nothing."""
-        return FileOptions(
-            self.format or other.format,
-            self.delimiter or other.delimiter,
-            self.encoding or other.encoding,
-        )
+        both = zip(astuple(self), astuple(other), strict=True)
+        return FileOptions(*(theirs if mine is None else mine for mine, theirs in both))
 
 
 # Kinds of cells that may be written with other marks than those that were read.
@@ -58,6 +58,7 @@ def read_table(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
     schema: Schema | None = None,
     target: str | None = None,
 ) -> pd.DataFrame:
@@ -66,14 +67,20 @@ def read_table(
     Parameters
     ----------
     source : str or Path
-        A path, plain or gzipped, or ``"-"`` for standard input.
-    format : {"csv", "tsv", "parquet", "arrow", "jsonl", "svmlight"}, optional
-        By default as the file's name or, failing that, its first bytes show.
+        A path, plain or gzipped, or ``"-"`` for standard input; or a folder or a pattern such as
+        ``"in/*.csv"``, whose files of one format are read one after the other, sorted by name.
+    format : str, optional
+        ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arrow"``, ``"jsonl"``, ``"svmlight"``, ``"xlsx"``,
+        ``"xls"``, ``"xlsb"``, ``"ods"``, ``"dta"``, ``"sav"`` or ``"por"``; by default as the
+        file's name or, failing that, its first bytes show.
     delimiter : str, optional
         What separates the columns of a text table; a comma by default, a tab for ``"tsv"``.
     encoding : str, optional
         Encoding of a text table, such as ``"latin-1"``; UTF-8 by default, or UTF-16 where the file
-        begins with its mark.
+        begins with its mark. For ``"dta"`` and ``"sav"`` that of texts, where the file is wrong
+        about it.
+    sheet : str or int, optional
+        Name of the sheet of a spreadsheet, or its number from 1 on; by default the one with rows.
     schema : Schema, optional
         Kinds of columns that are known already, as those of a model's inputs: a category stays
         text, whatever its cells look like in this file.
@@ -91,26 +98,46 @@ def read_table(
     TableError
         One sentence that says what is wrong with the file.
     """
-    with open_reader(source, FileOptions(format, delimiter, encoding)) as reader:
+    with open_reader(source, FileOptions(format, delimiter, encoding, sheet)) as reader:
         return whole_table(reader, target, schema)
 
 
 def whole_table(
-    reader: Reader, target: str | None, schema: Schema | None = None, as_text: bool = False
+    reader: Reader,
+    target: str | None,
+    schema: Schema | None = None,
+    as_text: bool = False,
+    ordered: Collection[str] = (),
 ) -> pd.DataFrame:
-    """All rows of a reader's table; with `as_text`, cells of text are left as they are written."""
+    """All rows of a reader's table, and what the file says of it in ``attrs``.
+
+    Parameters
+    ----------
+    reader : reader
+    target : str, optional
+        As for `read_table`.
+    schema : Schema, optional
+    as_text : bool
+        Whether numbers in texts are left as they are written.
+    ordered : collection of str
+        Columns that are ordered by their codes where they are categories.
+    """
     from .delimited import DelimitedReader
 
     if schema is None and not as_text and isinstance(reader, DelimitedReader):
         found = reader.whole(target)
         if found is not None:
             return next(_frames([found]))
+    passes = reader if isinstance(reader, TwoPassReader) else None
+    if passes is not None:
+        passes.load()
     kinds = reader.kinds(target)
-    if as_text:
-        kinds = {
-            name: "text" if kind in NUMBERS and name != target else kind
-            for name, kind in kinds.items()
-        }
+    typed = () if passes is None else passes.numeric
+    for name, kind in kinds.items():
+        if as_text and kind in NUMBERS and name != target and name not in typed:
+            kinds[name] = "text"
+        if kind == "category" and name in ordered:
+            kinds[name] = "ordered"
     if schema is not None:
         kinds = _with_stated(reader, kinds, schema)
     frame = next(_frames(reader.tables(kinds, None)), None)
@@ -118,6 +145,8 @@ def whole_table(
         raise TableError(f"{reader.source.name} has no rows.")
     if schema is not None:
         schema.refuse_missing(frame.columns, reader.source.name)
+    if passes is not None:
+        frame.attrs.update(passes.said())
     return frame
 
 
@@ -127,6 +156,7 @@ def read_chunks(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
     schema: Schema | None = None,
     target: str | None = None,
     keep: Collection[str] | None = None,
@@ -136,7 +166,7 @@ def read_chunks(
 
     Parameters
     ----------
-    source, format, delimiter, encoding, target
+    source, format, delimiter, encoding, sheet, target
         As for `read_table`.
     schema : Schema, optional
         Kinds of the columns, which the file is then read by in one pass; columns that it does not
@@ -151,11 +181,11 @@ def read_chunks(
     DataFrame
         The next rows; its index goes on counting.
     """
-    with open_reader(source, FileOptions(format, delimiter, encoding)) as reader:
+    with open_reader(source, FileOptions(format, delimiter, encoding, sheet)) as reader:
         opened = reader.source
         if schema is None:
             kinds = reader.kinds(target)
-        elif isinstance(reader, TwoPassReader):
+        elif isinstance(reader, TwoPassReader) and reader.needs_kinds:
             kinds = _with_stated(reader, reader.kinds(target), schema)
         else:
             kinds = _stated(schema)
@@ -178,35 +208,79 @@ def read_chunks(
 
 @contextmanager
 def open_reader(source: str | Path, options: FileOptions) -> Iterator[Reader]:
-    """The reader of a file, by its format."""
-    with Source(source, options.encoding) as opened:
-        yield _reader(opened, options)
-
-
-def _reader(source: Source, options: FileOptions) -> Reader:
+    """The reader of a file or of several, by their format."""
     require_extra("Tables need", "cli", "pandas", "pyarrow")
-    from .arrow_files import ArrowReader
-    from .delimited import DelimitedReader
-    from .json_lines import JsonLinesReader
-    from .svmlight import SvmlightReader
+    files = None if str(source) == "-" else files_of(source)
+    with ExitStack() as stack:
+        paths = [source] if files is None else files
+        opened = [stack.enter_context(Source(path, options.encoding)) for path in paths]
+        formats = {each.format(options.format): each for each in opened}
+        if len(formats) > 1:
+            raise TableError(
+                f"{source} has files of several formats: "
+                f"{listed(f'{each.name} is {format}' for format, each in formats.items())}; read "
+                "those of one format, by a pattern such as in/*.csv."
+            )
+        format = next(iter(formats))
+        _refuse_options(opened[0], format, options)
+        yield _reader(opened, format, options, str(source))
 
-    format = source.format(options.format)
+
+def _refuse_options(source: Source, format: str, options: FileOptions) -> None:
+    """Refuse what is stated and has no meaning for the format."""
+    for stated, known, lacks in (
+        (options.delimiter, ("csv", "tsv"), "delimiter"),
+        (options.encoding, ENCODED_FORMATS, "encoding"),
+        (options.sheet, SHEET_FORMATS, "sheets"),
+    ):
+        if stated is not None and format not in known:
+            raise TableError(f"{source.name} is of format {format}, which has no {lacks}.")
+
+
+def _reader(opened: Sequence[Source], format: str, options: FileOptions, name: str) -> Reader:
+    """The reader of files of one format."""
+    from .many_files import FilesReader, named_source
+
+    if format in SURVEY_FORMATS:
+        require_extra(f"Files of format {format} need", "survey", "pyreadstat")
+        from .survey_files import SurveyReader
+
+        survey = SurveyReader(opened, format)
+        if len(opened) > 1:
+            survey.source = named_source(name)
+        return survey
+    readers = [_reader_of_one(source, format, options) for source in opened]
+    return readers[0] if len(readers) == 1 else FilesReader(readers, name)
+
+
+def _reader_of_one(source: Source, format: str, options: FileOptions) -> Reader:
     if format in ("csv", "tsv"):
+        from .delimited import DelimitedReader
+
         return DelimitedReader(source, checked_delimiter(options.delimiter, format))
-    if options.delimiter is not None:
-        raise TableError(f"{source.name} is of format {format}, which has no delimiter.")
-    if options.encoding is not None and format not in TEXT_FORMATS:
-        raise TableError(f"{source.name} is of format {format}, which has no encoding.")
+    if format in SHEET_FORMATS:
+        require_extra("Spreadsheets need", "survey", "python_calamine")
+        from .spreadsheets import SheetReader
+
+        return SheetReader(source, None if options.sheet is None else str(options.sheet))
     if format == "jsonl":
+        from .json_lines import JsonLinesReader
+
         return JsonLinesReader(source)
-    return SvmlightReader(source) if format == "svmlight" else ArrowReader(source, format)
+    if format == "svmlight":
+        from .svmlight import SvmlightReader
+
+        return SvmlightReader(source)
+    from .arrow_files import ArrowReader
+
+    return ArrowReader(source, format)
 
 
 def _with_stated(reader: Reader, kinds: Mapping[str, str], schema: Schema) -> dict[str, str]:
     """Kinds that a schema states in place of those that a file shows."""
     stated = _stated(schema)
-    if isinstance(reader, TwoPassReader) and reader.absent_is_zero:
-        return {**kinds, **stated}
+    if isinstance(reader, TwoPassReader):
+        return reader.kinds_by(kinds, stated, schema)
     return {name: stated.get(name, kind) for name, kind in kinds.items()}
 
 

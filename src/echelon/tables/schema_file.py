@@ -13,7 +13,7 @@ from .reading import FileOptions
 
 _TEXTS = ("target", "order", "decimal", "thousands", "date_format")
 _FILE = ("format", "delimiter", "encoding")
-_ENTRIES = (*_TEXTS, *_FILE, "drop_unlabelled", "columns")
+_ENTRIES = (*_TEXTS, *_FILE, "sheet", "drop_unlabelled", "columns")
 
 
 def read_schema_file(path: str | Path) -> tuple[TableOptions, FileOptions]:
@@ -43,6 +43,9 @@ def read_schema_file(path: str | Path) -> tuple[TableOptions, FileOptions]:
     for name in (*_TEXTS, *_FILE):
         if not isinstance(stored.get(name, ""), str):
             raise TableError(f"{path} must have a text as {name}; found {stored[name]!r}.")
+    sheet = stored.get("sheet", "")
+    if isinstance(sheet, bool) or not isinstance(sheet, str | int):
+        raise TableError(f"{path} must have a name or a number as sheet; found {sheet!r}.")
     if not isinstance(stored.get("drop_unlabelled", False), bool):
         raise TableError(f"{path} must have true or false as drop_unlabelled.")
     columns = stored.get("columns", {})
@@ -52,7 +55,9 @@ def read_schema_file(path: str | Path) -> tuple[TableOptions, FileOptions]:
         **{name: stored[name] for name in (*_TEXTS, "drop_unlabelled") if name in stored},
         columns={name: checked_column(name, entry) for name, entry in columns.items()},
     )
-    return options, FileOptions(**{name: stored[name] for name in _FILE if name in stored})
+    return options, FileOptions(
+        **{name: stored[name] for name in (*_FILE, "sheet") if name in stored}
+    )
 
 
 def schema_text(stated: dict[str, Any], columns: dict[str, dict[str, Any]]) -> str:

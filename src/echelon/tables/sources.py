@@ -12,11 +12,19 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import glob
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from .faults import Argument, TableError
-from .formats import GZIP_MAGIC, checked_format, named_format, refuse_other_content, sniffed_format
+from .formats import (
+    GZIP_MAGIC,
+    binary_format,
+    checked_format,
+    named_format,
+    refuse_other_content,
+    sniffed_format,
+)
 
 FIRST_BYTES = 1 << 16
 
@@ -43,6 +51,7 @@ class Source:
         self._kept: BinaryIO | None = None
         self._begun: BinaryIO | None = None
         self._pipe: BinaryIO | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> Source:
         return self
@@ -51,6 +60,8 @@ class Source:
         for stream in (self._kept, self._pipe):
             if stream is not None:
                 stream.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def keep(self) -> None:
         """Make sure that the bytes can be read more than once."""
@@ -70,6 +81,20 @@ class Source:
             finally:
                 if raw is not self._kept:
                     raw.close()
+
+    def plain_path(self) -> Path:
+        """A file of the bytes, decompressed, for libraries that read nothing but files."""
+        if self._folder is not None:
+            return Path(self._folder.name) / "table"
+        if self.path is not None and not self._passes_by:
+            with _one_sentence(self.name), open(self.path, "rb") as raw:
+                if raw.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
+                    return self.path
+        with self.open() as stream:
+            self._folder = tempfile.TemporaryDirectory(prefix="echelon-")
+            with open(self.plain_path(), "wb") as plain:
+                shutil.copyfileobj(stream, plain)
+        return self.plain_path()
 
     @property
     def can_be_reopened(self) -> bool:
@@ -92,7 +117,7 @@ class Source:
 
     def _encoding_of(self, head: bytes) -> str | None:
         """The encoding that is not UTF-8 and has to be turned into it."""
-        if sniffed_format(head) in ("parquet", "arrow"):
+        if binary_format(head) is not None:
             return None
         if self.encoding is not None:
             return None if self.encoding == "utf-8" else self.encoding
@@ -232,3 +257,34 @@ def _one_sentence(name: str) -> Iterator[None]:
         raise TableError(f"{name} has damaged compressed data.") from None
     except OSError as error:
         raise TableError(f"{name} cannot be read: {error.strerror or error}.") from None
+
+
+def files_of(source: str | Path) -> list[Path] | None:
+    """Files in a folder, or those that match a pattern, in sorted order; None for a single file.
+
+    Parameters
+    ----------
+    source : str or Path
+        A folder, or a path with one of ``*?[`` in it where no file has this very name.
+    """
+    path = Path(source)
+    if path.is_dir():
+        # Programs that write folders of tables leave marks of their own in them.
+        found = [f for f in path.iterdir() if f.is_file() and not f.name.startswith((".", "_"))]
+        if not found:
+            raise TableError(f"{source} is a folder without files.")
+        return sorted(found)
+    if not any(sign in str(source) for sign in "*?[") or path.exists():
+        return None
+    matched = sorted(Path(name) for name in glob(str(source), recursive=True))
+    found = [file for file in matched if file.is_file()]
+    if not found:
+        raise TableError(f"No file matches {str(source)!r}.")
+    return found
+
+
+def is_svmlight(source: str | Path, format: str | None = None) -> bool:
+    """Whether a table is one of svmlight, which has names for labels and queries of its own."""
+    files = None if str(source) == "-" else files_of(source)
+    path = Path(source) if files is None else files[0]
+    return (checked_format(format) or named_format(path)) == "svmlight"

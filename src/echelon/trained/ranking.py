@@ -153,13 +153,14 @@ def read_rows_to_rank(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
 ) -> RankingTable:
     """Read rows to rank with a trained ranker.
 
     Parameters
     ----------
     trained : TrainedModel
-    source, format, delimiter, encoding
+    source, format, delimiter, encoding, sheet
         As for `echelon.tables.read_table`.
     qid, id : str, optional
         Columns of queries and of ids; those of the table that it was trained on by default.
@@ -167,7 +168,12 @@ def read_rows_to_rank(
         Whether to compare all rows, though the model has queries.
     """
     where = str(source)
-    reading = {"format": format, "delimiter": delimiter, "encoding": encoding}
+    reading: dict[str, Any] = {
+        "format": format,
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
     frame = read_table(source, schema=trained.schema, **reading)
     names = [str(name) for name in frame.columns]
     known = trained.extra.get("qid")
@@ -206,6 +212,7 @@ def read_judged_rows(
     format: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    sheet: str | int | None = None,
     drop_unlabelled: bool = False,
 ) -> RankingTable:
     """Read labelled rows, in the queries of a trained ranker, to measure it on.
@@ -213,7 +220,7 @@ def read_judged_rows(
     Parameters
     ----------
     trained : TrainedModel
-    source, format, delimiter, encoding
+    source, format, delimiter, encoding, sheet
         As for `echelon.tables.read_table`.
     target : str, optional
         The label column; that of the table that it was trained on by default.
@@ -224,7 +231,12 @@ def read_judged_rows(
     if not name:
         advice = ("name them with ", Argument("target"), ".")
         raise TableError(f"{trained.name} was trained without labels; ", *advice)
-    reading = {"format": format, "delimiter": delimiter, "encoding": encoding}
+    reading: dict[str, Any] = {
+        "format": format,
+        "delimiter": delimiter,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
     frame = read_table(source, schema=trained.schema, target=name, **reading)
     require_columns(where, frame, {"target": name, "qid": qid})
     frame, notes = labelled_rows(frame, name, drop_unlabelled, where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...inspection.table import shown_value
@@ -44,7 +45,8 @@ def data(facts: Facts) -> Section | None:
         if n > _MOST_FINDINGS:
             items.append(("low", f"And {count(n - _MOST_FINDINGS, 'more finding')}."))
         parts.append(Findings(items))
-    parts += [_classes(profile), _columns(profile)]
+    called = str if facts.rows is None else facts.rows.called
+    parts += [_classes(profile), _columns(profile, called)]
     if len(profile.columns) > _MOST_COLUMNS:
         parts.append(Text(f"{len(profile.columns) - _MOST_COLUMNS} more columns are not shown."))
     return Section("data", "Data", lead, parts)
@@ -59,10 +61,10 @@ def _classes(profile: Any) -> Table:
     return table("Rows by class", ["Class, lowest first", "Rows", "Share"], rows, style="compact")
 
 
-def _columns(profile: Any) -> Table:
+def _columns(profile: Any, called: Callable[[str], str]) -> Table:
     rows = [
         [
-            column.name,
+            called(column.name),
             column.kind,
             Cell(_missing(column.missing, profile.rows), key=column.missing),
             column.distinct,

@@ -41,6 +41,7 @@ _SLIGHT = 0.02
 def importance(study: Study) -> Section | None:
     """Rise of the mean cost when a column is shuffled."""
     found = study.importance
+    found = replace(found, features=[study.rows.called(name) for name in found.features])
     order = found.order
     display = ImportanceDisplay(found, most=_MOST_INPUTS)
     top = max(float(found.mean.max()), 1e-12)
@@ -98,6 +99,7 @@ def effects(study: Study) -> Section | None:
     )
     if not found:
         return None
+    found = [replace(effect, feature=study.rows.called(effect.feature)) for effect in found]
     figures = [_effect(place, effect) for place, effect in enumerate(found)]
     widest = max(found, key=lambda effect: np.ptp(effect.expected_rank))
     unit = "ranks" if widest.unit == "ranks" else "units of the score"
