@@ -51,8 +51,9 @@ def test_a_model_file_holds_no_cell_of_texts_names_or_identifiers(run, table, tm
 def test_words_are_told(run, table, tmp_path, capsys):
     saved = tmp_path / "m.echelon"
     line = ["fit", table, "--target", "stars", "--model", "LinearSVOR", "--save", saved]
-    assert run(*line, "--stop-words", "english", "--report", tmp_path / "r.html") == 0
+    assert run(*line, "--stop-words", "english") == 0
     said = capsys.readouterr()
+    assert run("evaluate", saved, table, "--report", tmp_path / "r.html") == 0
     assert "Column 'review' is read as text" in said.err + said.out
     assert "Words of review that raise the prediction" in (tmp_path / "r.html").read_text()
     assert run("explain", saved, table) == 0

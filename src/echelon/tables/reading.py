@@ -131,13 +131,7 @@ def whole_table(
     passes = reader if isinstance(reader, TwoPassReader) else None
     if passes is not None:
         passes.load()
-    kinds = reader.kinds(target)
-    typed = () if passes is None else passes.numeric
-    for name, kind in kinds.items():
-        if as_text and kind in NUMBERS and name != target and name not in typed:
-            kinds[name] = "text"
-        if kind == "category" and name in ordered:
-            kinds[name] = "ordered"
+    kinds = _wanted_kinds(reader, target, as_text, ordered)
     if schema is not None:
         kinds = _with_stated(reader, kinds, schema)
     frame = next(_frames(reader.tables(kinds, None)), None)
@@ -148,6 +142,20 @@ def whole_table(
     if passes is not None:
         frame.attrs.update(passes.said())
     return frame
+
+
+def _wanted_kinds(
+    reader: Reader, target: str | None, as_text: bool, ordered: Collection[str]
+) -> dict[str, str]:
+    """Kinds of a file's columns, some of them as text and some ordered."""
+    kinds = reader.kinds(target)
+    typed = reader.numeric if isinstance(reader, TwoPassReader) else ()
+    for name, kind in kinds.items():
+        if as_text and kind in NUMBERS and name != target and name not in typed:
+            kinds[name] = "text"
+        if kind == "category" and name in ordered:
+            kinds[name] = "ordered"
+    return kinds
 
 
 def read_chunks(

@@ -205,14 +205,22 @@ def evaluate(
     )
 
 
-def curvature_product(
-    loss: ThresholdLoss, w: Vector, b: Vector, h: float, spread: float, V: Matrix
-) -> Matrix:
+def row_curvatures(
+    loss: ThresholdLoss, w: Vector, b: Vector, h: float, spread: float
+) -> list[Vector]:
+    """Curvature by the score of each row, block by block, in one pass."""
+    return [
+        loss.curvature(terms, h, spread).sum(axis=0)
+        for _, _, terms in loss.passes(w[:, None], b, h)
+    ]
+
+
+def curvature_product(loss: ThresholdLoss, by_row: list[Vector], V: Matrix) -> Matrix:
     """Curvature by w times the columns of V, in one pass and without a d×d matrix."""
     product = np.zeros_like(V)
-    for block, scores, terms in loss.passes(np.column_stack([w, V]), b, h):
-        by_row = loss.curvature(terms, h, spread).sum(axis=0)
-        product += block.transpose_dot(by_row[:, None] * scores[:, 1:])
+    parts = zip(blocks(loss.source, loss.centre), by_row, strict=True)
+    for (block, _, _), curvature in parts:
+        product += block.transpose_dot(curvature[:, None] * block.dot(V))
     return product
 
 

@@ -34,6 +34,7 @@ from .svor_pass import (
     evaluate,
     flat_intervals,
     ratio,
+    row_curvatures,
     slopes_along,
 )
 
@@ -129,6 +130,54 @@ def iterative_solver(
     return solve
 
 
+def joint_minimiser(
+    system: JointSystem, slope_w: Vector, slope_b: Vector, accuracy: float, max_iter: int
+) -> tuple[Vector, Vector]:
+    """Minimiser of the quadratic model over w and b at once, by conjugate gradients.
+
+    ``accuracy`` is the residual relative to the slope in the norm of the preconditioner.
+    """
+    d = len(slope_w)
+    scale = np.concatenate([1.0 / (1.0 + system.diagonal), 1.0 / system.curvature_b])
+    residual = -np.concatenate([slope_w, slope_b])
+    found = np.zeros_like(residual)
+    ahead = scale * residual
+    direction = ahead.copy()
+    size = start = float(residual @ ahead)
+    for _ in range(max_iter):
+        image = system.times(direction)
+        bend = float(direction @ image)
+        if not bend > 0.0:
+            break
+        length = size / bend
+        found += length * direction
+        residual -= length * image
+        ahead = scale * residual
+        before, size = size, float(residual @ ahead)
+        if size <= accuracy**2 * start:
+            break
+        direction = ahead + (size / before) * direction
+    return found[:d], found[d:]
+
+
+class JointSystem(NamedTuple):
+    """Curvature of the objective in w and b.
+
+    ``product`` multiplies the curvature by w of the loss by columns, ``diagonal`` is its diagonal.
+    """
+
+    product: Callable[[Matrix], Matrix]
+    diagonal: Vector
+    border: Matrix
+    curvature_b: Vector
+
+    def times(self, v: Vector) -> Vector:
+        """Product with a vector."""
+        w, b = v[: len(self.diagonal)], v[len(self.diagonal) :]
+        by_w = w + self.product(w[:, None])[:, 0] + self.border @ b
+        return np.concatenate([by_w, self.border.T @ w + self.curvature_b * b])
+
+
 Progress = Callable[[int, float, float, float], None]
 
 # Up to so many columns the d×d curvature is formed; beyond it only multiplied.
@@ -138,6 +187,9 @@ _FIRST_WIDTH = 4.0
 _SMALLEST_RATIO = 0.1
 _MOST_STEPS_AT_A_WIDTH = 30
 _MOST_REFUSALS = 12
+_MOST_PRODUCTS = 100
+# Of the weight at a threshold, below which its own curvature says little of where it goes.
+_LEAST_CURVATURE = 1e-3
 _LENGTHS = 4.0 ** np.arange(-16.0, 5.0)
 
 
@@ -196,6 +248,8 @@ class NewtonPath:
         self.hinge = loss.kinked
         self.accuracy = 1e-2
         self.anchor: tuple[Point, Solve] | None = None
+        # The point whose rows' curvatures are at hand.
+        self.curved: tuple[Point, list[Vector]] | None = None
         self.ratio = _SMALLEST_RATIO
         self.steps_here = 0
         self.bound = 0.0
@@ -206,7 +260,7 @@ class NewtonPath:
         n_iter = refusals = 0
         while True:
             solve = self.solver(point)
-            step = self.step(solve, point, point.slope)
+            step = self.free_step(point, point.slope) or self.step(solve, point, point.slope)
             goal, rounding = self.goal(point), point.terms.rounding
             if self.progress is not None:
                 self.progress(n_iter, point.objective, rounding + step.decrement, point.h)
@@ -262,12 +316,33 @@ class NewtonPath:
         """Solver of linear systems in the curvature by w."""
         if self.full_gram:
             return direct_solver(point.terms.gram)
-        return iterative_solver(
-            lambda V: curvature_product(self.loss, point.w, point.b, point.h, point.spread, V),
-            point.terms.gram,
-            self.accuracy,
-            max_iter=100,
-        )
+        product = self.product(point)
+        return iterative_solver(product, point.terms.gram, self.accuracy, _MOST_PRODUCTS)
+
+    def product(self, point: Point) -> Solve:
+        """Multiplies the curvature by w of the loss by columns."""
+
+        def times(V: Matrix) -> Matrix:
+            if self.curved is None or self.curved[0] is not point:
+                at = (point.w, point.b, point.h, point.spread)
+                self.curved = point, row_curvatures(self.loss, *at)
+            return curvature_product(self.loss, self.curved[1], V)
+
+        return times
+
+    def free_step(self, point: Point, slope: tuple[Vector, Vector]) -> Step | None:
+        """The step if the thresholds stay in order without a constraint, at a fraction of the cost.
+
+        None if they do not, or if one of them has next to no curvature.
+        """
+        terms = point.terms
+        if self.full_gram or (terms.curvature_b <= _LEAST_CURVATURE * self.mass).any():
+            return None
+        system = JointSystem(self.product(point), terms.gram, terms.border, terms.curvature_b)
+        w, b = joint_minimiser(system, *slope, self.accuracy, _MOST_PRODUCTS)
+        if (np.diff(point.b + b) < 0.0).any() or np.abs(b).max() > _LONGEST_MOVE:
+            return None
+        return Step(w, b, max(0.0, -0.5 * float(slope[0] @ w + slope[1] @ b)))
 
     def step(self, solve: Solve, point: Point, slope: tuple[Vector, Vector]) -> Step:
         """Minimiser of the quadratic model of a point, for a slope, under the thresholds' order."""

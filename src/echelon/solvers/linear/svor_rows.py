@@ -88,11 +88,11 @@ class SparseBlock:
 
     def dot(self, V: Matrix) -> Matrix:
         """Products of the rows with a vector or with the columns of a matrix."""
-        return np.asarray(self._X @ V - self._centre @ V)
+        return np.asarray(_product(self._X, V) - self._centre @ V)
 
     def transpose_dot(self, R: Matrix) -> Matrix:
         """Sums of the rows under the weights in the columns of R."""
-        return np.asarray(self._X.T @ R - np.multiply.outer(self._centre, R.sum(axis=0)))
+        return np.asarray(_product(self._X.T, R) - np.multiply.outer(self._centre, R.sum(axis=0)))
 
     def gram(self, curvature: Vector) -> Matrix:
         """Σ_i curvature_i·x_i·x_iᵀ."""
@@ -107,6 +107,12 @@ class SparseBlock:
         raw = np.asarray(self._X.power(2).T @ curvature)
         sums = np.asarray(self._X.T @ curvature)
         return np.asarray(raw - 2.0 * self._centre * sums + curvature.sum() * self._centre**2)
+
+
+def _product(X: Any, V: Matrix) -> Matrix:
+    """Product of a sparse matrix, for which one column is best taken as a vector."""
+    one = V.ndim == 2 and V.shape[1] == 1
+    return np.asarray((X @ V[:, 0])[:, None] if one else X @ V)
 
 
 Block = DenseBlock | SparseBlock
