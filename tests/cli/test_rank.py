@@ -261,3 +261,22 @@ def test_new_rows_are_read_by_the_kinds_of_the_model(run, table, tmp_path, capsy
     frame.rename(columns={"code": "coed"}).to_csv(table, index=False)
     assert run("rank", table, "--model-file", model, "--out", out) == 2
     assert "is it 'coed' for 'code'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("model", ["LinearRankSVM", "RankBoost"])
+def test_texts_of_items_are_read_by_their_words(run, tmp_path, model):
+    frame = ranking_frame(n_queries=10)
+    words = np.array(["useless trash", "middling stuff", "superb gem"])
+    fill = np.array(["with", "some", "more", "words"])
+    frame["title"] = [
+        f"{words[g]} {fill[i % 4]} {fill[(i * 3) % 4]} number{i}"
+        for i, g in enumerate(frame["grade"])
+    ]
+    path, saved = tmp_path / "items.csv", tmp_path / "m.echelon"
+    frame[["query", "item", "title", "a", "grade"]].to_csv(path, index=False)
+    options = ["--id", "item", "--qid", "query", "--target", "grade", "--model", model, "--text", "title"]
+    assert run("rank", path, *options, "--save", saved, "--out", tmp_path / "r.csv") == 0
+    assert b"number7" not in saved.read_bytes()
+    ranked = pd.read_csv(tmp_path / "r.csv")
+    first = ranked[ranked["position"] == 1].merge(frame, on="item")
+    assert first["title"].str.contains("superb").mean() > 0.5

@@ -89,6 +89,7 @@ def test_an_edited_file_overrules_guesses(tmp_path):
         ("goal = 'y'", "states 'goal', which no schema has; it has target, order"),
         ("target = 3", "must have a text as target; found 3"),
         ("drop_unlabelled = 'yes'", "must have true or false as drop_unlabelled"),
+        ("stop_words = 'the'", "must list texts as stop_words; found 'the'"),
         ("columns = 3", "must have a table of columns; found 3"),
         ("columns = {a = 3}", "Column 'a' of the schema file may state role, kind"),
         ("columns = {x = {role = 'id'}}", "The table lacks column 'x' of the schema file"),
@@ -114,3 +115,14 @@ def test_names_of_any_kind_are_written(tmp_path):
     path.write_text(schema_text({"encoding": "cp1252"}, entries), encoding="utf-8")
     options, file = read_schema_file(path)
     assert list(options.columns) == names and file.encoding == "cp1252"
+
+
+def test_texts_and_left_out_words_are_kept(tmp_path):
+    frame = frame_of().assign(note=[f"the {i}th of my own notes" for i in range(len(frame_of()))])
+    shown = inspect(frame, "grade", "low<high", text="note", stop_words=["the", "of my"])
+    view = next(column for column in shown.columns if column.name == "note")
+    assert view.kind == "text" and "median 6 words" in view.values and "notes" not in view.values
+    path = tmp_path / "study.toml"
+    path.write_text(shown.to_toml(), encoding="utf-8")
+    column = next(c for c in labelled_table(frame, schema=path).schema.columns if c.name == "note")
+    assert column.kind == "text" and column.stop_words == ("the", "of", "my")

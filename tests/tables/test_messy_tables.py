@@ -32,6 +32,10 @@ KINDS = {
         lambda k: float((START + datetime.timedelta(k) - datetime.date(1970, 1, 1)).days),
     ),
     "ordered": (lambda k: ANSWERS[k % 5].capitalize(), lambda k: ANSWERS[k % 5].capitalize()),
+    "text": (
+        lambda k: f'Nr. {k}, «größer» als "{k % 3}"',
+        lambda k: f'Nr. {k}, «größer» als "{k % 3}"',
+    ),
     "category": (lambda k: f"Größe {k % 4}", lambda k: f"Größe {k % 4}"),
 }
 # Of all values, so that a column of a kind shows what it is.
@@ -72,7 +76,8 @@ def test_what_is_written_is_read_whole_and_in_parts(tmp_path, drawn):
     reading = {"delimiter": delimiter, "encoding": encoding.removesuffix("-sig")}
     if encoding == "utf-16":
         del reading["encoding"]
-    table = read_labelled_table(path, **reading, missing=["-99, weiß nicht"])
+    texts = ["text *"] if any(kind == "text" for kind, _ in columns) else []
+    table = read_labelled_table(path, **reading, missing=["-99, weiß nicht"], text=texts)
     for place, (kind, keys) in enumerate(columns):
         name = f"{kind} {place}"
         found = table.X[name].tolist()

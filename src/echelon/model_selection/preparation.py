@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -71,7 +71,7 @@ _TEXT_SIZE = {None: 1, "svd": 100, "select": 200}
 
 def prepare(
     schema: Schema,
-    inputs: Literal["any", "scaled", "linear"] = "any",
+    inputs: str = "any",
     classes: Sequence[Any] | None = None,
 ) -> ColumnTransformer:
     """Transformer for tables of a schema, over its columns in order and without functions inside.

@@ -233,6 +233,8 @@ def _stated(known: TableOptions, file: FileOptions, reading: TableReading) -> di
     texts = {"target": reading.roles["target"], "order": order, "decimal": known.decimal}
     texts |= {"thousands": known.thousands, "date_format": known.date_format}
     found |= {name: value for name, value in texts.items() if value is not None}
+    if known.stop_words:
+        found["stop_words"] = list(known.stop_words)
     return {**found, "drop_unlabelled": True} if known.drop_unlabelled else found
 
 

@@ -13,7 +13,7 @@ from .reading import FileOptions
 
 _TEXTS = ("target", "order", "decimal", "thousands", "date_format")
 _FILE = ("format", "delimiter", "encoding")
-_ENTRIES = (*_TEXTS, *_FILE, "sheet", "drop_unlabelled", "columns")
+_ENTRIES = (*_TEXTS, *_FILE, "sheet", "stop_words", "drop_unlabelled", "columns")
 
 
 def read_schema_file(path: str | Path) -> tuple[TableOptions, FileOptions]:
@@ -48,11 +48,15 @@ def read_schema_file(path: str | Path) -> tuple[TableOptions, FileOptions]:
         raise TableError(f"{path} must have a name or a number as sheet; found {sheet!r}.")
     if not isinstance(stored.get("drop_unlabelled", False), bool):
         raise TableError(f"{path} must have true or false as drop_unlabelled.")
+    stop_words = stored.get("stop_words", [])
+    if not isinstance(stop_words, list) or not all(isinstance(w, str) for w in stop_words):
+        raise TableError(f"{path} must list texts as stop_words; found {stop_words!r}.")
     columns = stored.get("columns", {})
     if not isinstance(columns, dict):
         raise TableError(f"{path} must have a table of columns; found {columns!r}.")
     options = TableOptions(
         **{name: stored[name] for name in (*_TEXTS, "drop_unlabelled") if name in stored},
+        stop_words=stop_words,
         columns={name: checked_column(name, entry) for name, entry in columns.items()},
     )
     return options, FileOptions(

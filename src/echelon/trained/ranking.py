@@ -72,6 +72,7 @@ def train_ranker(
     """
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
+    from sklearn.utils import get_tags
 
     from ..model_selection.preparation import prepare
 
@@ -81,7 +82,9 @@ def train_ranker(
         model = getattr(echelon, find_ranker(model))()
         if "random_state" in model.get_params(deep=False):
             model.set_params(random_state=random_state)
-    pipeline = Pipeline([("prepare", prepare(table.schema)), ("model", clone(model))])
+    # Without labels there is nothing by which telling words could be chosen.
+    inputs = "linear" if get_tags(model).input_tags.sparse else "scaled"
+    pipeline = Pipeline([("prepare", prepare(table.schema, inputs)), ("model", clone(model))])
     notes = lasting(table.notes)
     metrics, held_out = _figures(pipeline, table, folds, n_jobs, notes) if evaluate else ({}, None)
     given = {f"model__{key}": value for key, value in table.fit_arguments().items()}
