@@ -88,8 +88,25 @@ class RowExplanation:
         """
         ways = {"raises": 1.0, "lowers": -1.0}
         told = [_pushes(self, word, sign, n) for word, sign in ways.items()]
-        words = _worded(self, n) if n else ""
+        words = self.words_sentence(n)
         return " ".join([_verdict(self), _position(self), *filter(None, [*told, words])])
+
+    def words_sentence(self, n: int = 3) -> str:
+        """What the most telling words of the row's texts do; empty if there are none.
+
+        Parameters
+        ----------
+        n : int, default=3
+            Most words to name for each direction.
+        """
+        unit = " ranks" if self.unit == "ranks" else ""
+        told = []
+        for word, sign in (("raise", 1.0), ("lower", -1.0)):
+            moving = [w for w in self.words if sign * w.change >= 0.005][:n]
+            if moving:
+                listed = _listed([f"“{w.term}” by {_amount(abs(w.change))}{unit}" for w in moving])
+                told.append(f"{word}{'s' if len(moving) == 1 else ''} it: {listed}")
+        return f"Of the words, what {'; what '.join(told)}." if told else ""
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain lists, numbers and texts."""
@@ -336,18 +353,6 @@ def _pushes(explanation: RowExplanation, word: str, sign: float, n: int) -> str:
         for term in pushing[:n]
     ]
     return f"{_listed(told)}." if told else ""
-
-
-def _worded(explanation: RowExplanation, n: int) -> str:
-    """What the most telling words do, one direction after the other."""
-    unit = " ranks" if explanation.unit == "ranks" else ""
-    told = []
-    for word, sign in (("raise", 1.0), ("lower", -1.0)):
-        moving = [w for w in explanation.words if sign * w.change >= 0.005][:n]
-        if moving:
-            listed = _listed([f"“{w.term}” by {_amount(abs(w.change))}{unit}" for w in moving])
-            told.append(f"{word}{'s' if len(moving) == 1 else ''} it: {listed}")
-    return f"Of the words, what {'; what '.join(told)}." if told else ""
 
 
 def _amount(size: float) -> str:

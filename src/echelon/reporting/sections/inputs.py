@@ -162,8 +162,8 @@ def words(study: Study) -> Section | None:
                 parts.append(table(title, columns, rows, sortable=True))
     most = max(found, key=lambda effect: abs(effect.change))
     lead = (
-        f"What texts with a word would get without it: “{most.term}” in {most.column} "
-        f"{'raises' if most.change > 0 else 'lowers'} the prediction by "
+        f"How the prediction changes by a word, found by leaving it out of texts that have it: "
+        f"“{most.term}” in {most.column} {'raises' if most.change > 0 else 'lowers'} it by "
         f"{number(abs(most.change), 2)} {unit} on average."
     )
     return Section("words", "Words", lead, parts)
@@ -257,4 +257,5 @@ def _card(study: Study, row: int, why: Any) -> RowCard:
     ]
     truth = study.rows.labels[study.rows.codes[row]]
     title = f"Row {row + 1:,}: true {truth}, predicted {why.prediction}"
-    return RowCard(title, why.sentence(0), told, why.rules[:3])
+    said = " ".join(filter(None, [why.sentence(0), why.words_sentence(2)]))
+    return RowCard(title, said, told, why.rules[:3])
