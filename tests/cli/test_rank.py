@@ -274,8 +274,9 @@ def test_texts_of_items_are_read_by_their_words(run, tmp_path, model):
     ]
     path, saved = tmp_path / "items.csv", tmp_path / "m.echelon"
     frame[["query", "item", "title", "a", "grade"]].to_csv(path, index=False)
-    options = ["--id", "item", "--qid", "query", "--target", "grade", "--model", model, "--text", "title"]
-    assert run("rank", path, *options, "--save", saved, "--out", tmp_path / "r.csv") == 0
+    options = ["--id", "item", "--qid", "query", "--target", "grade", "--text", "title"]
+    told = ["--model", model, "--save", saved, "--out", tmp_path / "r.csv"]
+    assert run("rank", path, *options, *told) == 0
     assert b"number7" not in saved.read_bytes()
     ranked = pd.read_csv(tmp_path / "r.csv")
     first = ranked[ranked["position"] == 1].merge(frame, on="item")
