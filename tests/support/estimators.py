@@ -33,7 +33,7 @@ from echelon import (
     ThresholdedRanker,
 )
 from echelon.base.mixins import OrdinalClassifierMixin, RankerMixin
-from echelon.model_selection import CoarseToFineSearchCV
+from echelon.model_selection import CoarseToFineSearchCV, TextTerms
 
 # Where an estimator cannot be made without arguments, or where the contracts need other ones: they
 # compare fits, which takes a seed, and few steps of a perceptron.
@@ -127,11 +127,12 @@ DRAWS_PAIRS = (OnlineRankSVM, RankPerceptron)
 
 
 def public_estimators():
-    """All estimator classes among the public names of the package and of its packages."""
+    """All estimator classes of numbers among the public names of the package and its packages."""
     names = [getattr(echelon, name) for name in echelon.__all__]
     packages = [thing for thing in names if inspect.ismodule(thing)]
     names += [getattr(package, name) for package in packages for name in package.__all__]
-    return [m for m in names if inspect.isclass(m) and issubclass(m, BaseEstimator)]
+    found = [m for m in names if inspect.isclass(m) and issubclass(m, BaseEstimator)]
+    return [m for m in found if m is not TextTerms]
 
 
 def instances():
