@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 
+from echelon.ordinal import gaussian_intervals
 from echelon.ordinal.gaussian_intervals import (
     expected_terms,
     predictive_probabilities,
@@ -395,3 +396,17 @@ def test_a_heavy_row_whose_mode_newton_steps_go_around():
     log_tilt = -power * np.logaddexp(0.0, lower - ratio * t) - 0.5 * t * t
     mass = trapezoid(np.exp(log_tilt), t) / np.sqrt(2.0 * np.pi)
     assert terms.log_z[0] == pytest.approx(np.log(mass), rel=1e-7)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_modes_between_close_thresholds_are_found_in_few_steps(scale, rng, monkeypatch):
+    calls, whole = [], gaussian_intervals._Rows.log_tilt_of
+    monkeypatch.setattr(
+        gaussian_intervals._Rows, "log_tilt_of", lambda *given: calls.append(1) or whole(*given)
+    )
+    lower = scale * rng.normal(size=50)
+    rows = (scale * rng.normal(size=50), scale**2 * rng.uniform(0.1, 10.0, 50), lower)
+    found = tilted_terms(get_link("logit"), *rows, lower + 0.01 * rng.uniform(0.1, 1.0, 50), 1e-3)
+    assert np.isfinite(found.log_z).all()
+    # Halving the interval that the mode must lie in took 45 and more.
+    assert len(calls) <= 25

@@ -36,6 +36,8 @@ _LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 _DEPTH = 40.0
 _DEVIATIONS = 10.0
 _LEAST_RATIO = 1e-150
+# Thresholds less than so far apart, in units of the noise, are one place to the likelihood.
+_CLOSE = 4.0
 _ROWS_AT_ONCE = 256
 
 T = TypeVar("T", "TiltedTerms", "ExpectedTerms")
@@ -94,6 +96,14 @@ class _Rows:
     width: Array
     ratio: Array
     power: Array
+
+    @property
+    def near(self) -> Array:
+        """Where the mode of the tilted density would be, if thresholds far apart were walls."""
+        close = self.width < _CLOSE
+        middle = np.where(close, 0.5 * (self.lower + self.upper), 0.0)
+        low, high = np.where(close, middle, self.lower), np.where(close, middle, self.upper)
+        return np.asarray(np.clip(0.0, low, high) / self.ratio)
 
     def take(self, *index: Index | slice | None) -> _Rows:
         numbers = (self.lower, self.upper, self.width, self.ratio, self.power)
@@ -306,7 +316,7 @@ def _closed_form(
 
 def _tilted(rows: _Rows) -> Iterator[tuple[_Integrals, Array]]:
     """Integrals under the tilted density, normalised, and ln Z, block by block."""
-    top, left, right = concave_support(rows.log_tilt_of, len(rows.ratio), _DEPTH)
+    top, left, right = concave_support(rows.log_tilt_of, len(rows.ratio), _DEPTH, rows.near)
     for block in _blocks(len(top)):
         integrals = _Integrals(rows.take(block), left[block], right[block])
         t = integrals.t

@@ -30,6 +30,7 @@ _LENGTH, _GROWTH = 4.0, 1.0
 _LEAST_PANELS = 6
 #: how far below its maximum a function may be at what counts as its mode
 MODE_GAP = 0.1
+_LENGTHENED = 8.0
 _MAX_STEPS = 100
 
 
@@ -95,7 +96,9 @@ def _longest_step(ahead: Array) -> Array:
     )
 
 
-def concave_support(function: Concave, n_rows: int, depth: float) -> tuple[Array, Array, Array]:
+def concave_support(
+    function: Concave, n_rows: int, depth: float, near: Array | None = None
+) -> tuple[Array, Array, Array]:
     """Where concave functions are within `depth` of their maxima, give or take a tenth of it.
 
     Parameters
@@ -107,6 +110,8 @@ def concave_support(function: Concave, n_rows: int, depth: float) -> tuple[Array
         Number of functions.
     depth : float
         Difference to the maximum.
+    near : ndarray of shape (n_rows,), optional
+        Where the maxima may be, to look there first.
 
     Returns
     -------
@@ -120,7 +125,7 @@ def concave_support(function: Concave, n_rows: int, depth: float) -> tuple[Array
     >>> top, bool(left[0] <= -3.0), bool(right[0] >= 3.0)
     (array([-0.]), True, True)
     """
-    mode, top = _modes(function, n_rows)
+    mode, top = _modes(function, n_rows, np.zeros(n_rows) if near is None else near)
     reach = math.sqrt(2.0 * (depth + 2.0 * MODE_GAP))
     left = _descend(function, mode - reach, top - depth, 0.1 * depth)
     right = _descend(function, mode + reach, top - depth, 0.1 * depth)
@@ -129,12 +134,15 @@ def concave_support(function: Concave, n_rows: int, depth: float) -> tuple[Array
     return top, np.minimum(left, mode - width), np.maximum(right, mode + width)
 
 
-def _modes(function: Concave, n_rows: int) -> tuple[Array, Array]:
+def _modes(function: Concave, n_rows: int, near: Array) -> tuple[Array, Array]:
     """Points at most MODE_GAP below the maxima, and the values there."""
     t = np.zeros(n_rows)
     active = np.arange(n_rows)
     value, slope, curvature = function(active, t)
     first, last = np.minimum(slope, 0.0), np.maximum(slope, 0.0)
+    # Length of the last step, and of the one before.
+    moved = last - first
+    before = moved.copy()
     for round_ in range(_MAX_STEPS):
         # Uphill the function lies below its tangent, and below a parabola of curvature −1.
         uphill = np.where(slope[active] > 0.0, last[active], first[active]) - t[active]
@@ -144,9 +152,15 @@ def _modes(function: Concave, n_rows: int) -> tuple[Array, Array]:
             break
         low, high = first[active], last[active]
         step = t[active] - slope[active] / curvature[active]
-        # Newton's steps may go to and fro between two points for ever: each third one halves.
-        newton = (step > low) & (step < high) & (round_ % 3 < 2)
-        at = np.where(newton, step, 0.5 * (low + high))
+        # Newton's steps may go to and fro for ever, or creep: one that is longer than half of the
+        # last but one is lengthened, to have the mode between two points of its own scale.
+        creeps = np.abs(step - t[active]) > 0.5 * before[active]
+        step = np.where(creeps, t[active] + _LENGTHENED * (step - t[active]), step)
+        at = np.where((step > low) & (step < high), step, 0.5 * (low + high))
+        if round_ == 0:
+            guess = near[active]
+            at = np.where((guess > low) & (guess < high), guess, at)
+        before[active], moved[active] = moved[active], np.abs(at - t[active])
         t[active] = at
         value[active], slope[active], curvature[active] = function(active, at)
         first[active] = np.where(slope[active] > 0.0, at, low)
