@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from echelon.tables import TableError, labelled_table
-from echelon.tables.guessing import edge_codes, guess_column, weight_name
+from echelon.tables.guessing import edge_codes, guess_column
+from echelon.tables.left_out import weight_name
 from echelon.tables.options import StatedColumn, TableOptions
 
 N = 60

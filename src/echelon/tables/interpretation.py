@@ -25,12 +25,10 @@ from .guessing import (
     Guess,
     edge_codes,
     guess_column,
-    left_out_reason,
-    maybe_weight,
     notes_on_guesses,
-    weight_name,
 )
 from .labels import absent_levels, ordered_labels
+from .left_out import left_out_reason, maybe_weight, weight_name
 from .options import StatedColumn, TableOptions
 from .roles import group_codes, row_times, row_weights
 from .schema import Schema
