@@ -81,8 +81,9 @@ def word_effects(
     >>> from echelon.model_selection import TextTerms
     >>> X = pd.DataFrame({"review": ["good film", "bad film", "a film"] * 10})
     >>> model = make_pipeline(TextTerms(), ProportionalOdds(alpha=0.1)).fit(X, [3, 1, 2] * 10)
-    >>> [(e.term, e.change > 0) for e in word_effects(model, X, n_terms=1)]
-    [('good', True), ('bad', False)]
+    >>> change = {effect.term: effect.change for effect in word_effects(model, X)}
+    >>> print(f"good {change['good']:+.1f} ranks, bad {change['bad']:+.1f} ranks")
+    good +0.9 ranks, bad -0.9 ranks
     """
     require_count("n_terms", n_terms)
     response = Response(model, classes)
