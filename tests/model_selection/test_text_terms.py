@@ -1,5 +1,7 @@
 """Columns of text as numbers, in the folds and in files."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -204,3 +206,14 @@ def test_rules_say_contains():
     model = make_pipeline(prepare(schema, classes=[0, 1, 2]), RankRules(10, random_state=0))
     sentences = rule_sentences(model.fit(X, y), X)
     assert any("review contains “" in s or "review does not contain “" in s for s in sentences)
+
+
+def test_rules_tell_how_long_texts_are():
+    texts = [" ".join(["word"] * k) for k in [2, 3, 4, 5, 20, 21, 22, 23] * 10]
+    X, y = pd.DataFrame({"review": texts}), [0, 0, 0, 0, 1, 1, 1, 1] * 10
+    schema = labelled_table(X.assign(grade=y), "grade", text="review").schema
+    rules = RankRules(4, max_conditions=1, random_state=0)
+    model = make_pipeline(prepare(schema, classes=[0, 1]), rules).fit(X, y)
+    told = [s for s in rule_sentences(model, X) if "length of review in words is" in s]
+    limits = [int(re.search(r"is at (?:least|most) (\d+)", s)[1]) for s in told]
+    assert limits and all(5 <= limit <= 20 for limit in limits)

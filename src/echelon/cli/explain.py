@@ -147,8 +147,9 @@ def _tell_columns(
     else:
         told.lines += [f"No column {name!r} with labels, so there is no importance of columns.", ""]
     effects = sorted(feature_effects(trained, X, random_state=seed), key=lambda e: -e.span)
-    told.lines += ["Effects, other columns as they are:"]
-    told.lines += [f"  {effect.sentence()}" for effect in effects] + [""]
+    if effects:
+        told.lines += ["Effects, other columns as they are:"]
+        told.lines += [f"  {effect.sentence()}" for effect in effects] + [""]
     _tell_words(trained, X, seed, told)
     told.content["effects"] = [
         {

@@ -199,10 +199,11 @@ def _of_text(named: RuleCondition, condition: Interval, column: TermColumn) -> R
         return replace(
             named, name=column.text, members_shown=(column.term,), excludes=lacks, contains=True
         )
-    ends = [column.words(end) for end in (condition.lower, condition.upper)]
-    low = f"{int(np.floor(ends[0])) + 1:,}" if np.isfinite(ends[0]) else ""
-    high = f"{int(np.floor(ends[1])):,}" if np.isfinite(ends[1]) else ""
-    return replace(named, name=f"length of {column.text}", lower_shown=low, upper_shown=high)
+    least, most = (column.length(end) for end in (condition.lower, condition.upper))
+    low = f"{int(np.floor(least)) + 1:,}" if np.isfinite(least) and least >= 0.0 else ""
+    high = f"{int(np.floor(most)):,}" if np.isfinite(most) else ""
+    name = f"length of {column.text} in {column.unit}s"
+    return replace(named, name=name, lower_shown=low, upper_shown=high)
 
 
 def _membership(

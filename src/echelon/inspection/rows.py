@@ -105,8 +105,8 @@ class RowExplanation:
             moving = [w for w in self.words if sign * w.change >= 0.005][:n]
             if moving:
                 listed = _listed([f"“{w.term}” by {_amount(abs(w.change))}{unit}" for w in moving])
-                told.append(f"{word}{'s' if len(moving) == 1 else ''} it: {listed}")
-        return f"Of the words, what {'; what '.join(told)}." if told else ""
+                told.append(f"{listed} {word}{'s' if len(moving) == 1 else ''} it")
+        return f"Of its words, {'; '.join(told)}." if told else ""
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain lists, numbers and texts."""

@@ -31,7 +31,7 @@ class TextTerms(TransformerMixin, BaseEstimator):
     A term is a word or two consecutive words, or up to four characters where words hardly repeat.
     A term that stands c times in a row and in m of the n training rows weighs (1 + ln c)·(1 +
     ln((1 + n) / (1 + m))), and the weights of a row have length one. The length of a text, ln(1 +
-    number of words), has mean zero and variance one. A missing text has no terms and length zero.
+    number of words or characters), has mean zero and variance one. A missing text has no words.
 
     Parameters
     ----------
@@ -325,18 +325,20 @@ class TermColumn(NamedTuple):
     Parameters
     ----------
     text, term : str
+    unit : {"word", "character"}
     mean, scale : float
-        Of ln(1 + words), which the length is given in.
+        Of ln(1 + words or characters), which the length is given in.
     """
 
     text: str
     term: str
+    unit: str
     mean: float
     scale: float
 
-    def words(self, length: float) -> float:
-        """Words of a text whose length is given."""
-        return float(np.expm1(length * self.scale + self.mean))
+    def length(self, prepared: float) -> float:
+        """Words or characters of a text, of what the column gives for it."""
+        return float(np.expm1(prepared * self.scale + self.mean))
 
 
 def term_columns(before: Sequence[Any]) -> dict[int, TermColumn]:
@@ -351,7 +353,7 @@ def term_columns(before: Sequence[Any]) -> dict[int, TermColumn]:
         if part is found:
             start = whole.output_indices_[name].start
     columns = [
-        TermColumn(str(text), term, *found.lengths_[j].tolist())
+        TermColumn(str(text), term, found.units_[j], *found.lengths_[j].tolist())
         for j, text in enumerate(found.feature_names_in_)
         for term in (*found.terms_[j], "")
     ]

@@ -206,8 +206,7 @@ def _text_or_marks(
     if guess.column.kind != "category" or guess.problem is not None:
         return guess
     told = Sentence(
-        f"Column {name!r} is read as text, by its words; if these are names or codes, leave it out "
-        "with ",
+        f"Column {name!r} is read as text; if these are names or codes, leave it out with ",
         Argument("drop", [name]),
         ".",
     )

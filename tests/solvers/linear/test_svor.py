@@ -17,7 +17,12 @@ from echelon.solvers.linear.svor_pass import (
     row_curvatures,
     slopes_along,
 )
-from echelon.solvers.linear.svor_path import iterative_solver, ordered_minimiser
+from echelon.solvers.linear.svor_path import (
+    JointSystem,
+    iterative_solver,
+    joint_minimiser,
+    ordered_minimiser,
+)
 from echelon.solvers.linear.svor_rows import DenseBlock, SparseBlock, summarise
 
 
@@ -233,6 +238,10 @@ def test_derivatives_by_differences(name, rng):
     V = rng.normal(size=(3, 2))
     by_row = row_curvatures(loss, w, b, h, 0.0)
     np.testing.assert_allclose(curvature_product(loss, by_row, V), here.gram @ V)
+    system = JointSystem(lambda U: here.gram @ U, np.diag(here.gram), here.border, here.curvature_b)
+    joint = np.concatenate(joint_minimiser(system, w, b, 1e-12, 100))
+    whole = H + np.diag([1.0, 1.0, 1.0, 0.0, 0.0])
+    np.testing.assert_allclose(whole @ joint, -np.concatenate([w, b]), rtol=1e-4, atol=1e-4)
     diagonal = evaluate(loss, w, b, h, 0.0, full_gram=False).gram
     np.testing.assert_allclose(diagonal, np.diag(here.gram))
     step = rng.normal(size=3), rng.normal(size=2)

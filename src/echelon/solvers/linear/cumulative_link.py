@@ -98,9 +98,8 @@ def solve_cumulative_link(
     total = problem.weights.sum()
     # With a penalty on every coefficient the objective grows without bound in every direction.
     has_optimum = bool((problem.ridge > 0.0).all())
-    many = problem.design.shape[1] > MOST_IN_MATRIX
-    by_products = many and has_optimum and problem.link.log_concave
     d = problem.design.shape[1]
+    by_products = d > MOST_IN_MATRIX and has_optimum and problem.link.log_concave
     if d > _MOST_COLUMNS and not by_products:
         raise ValueError(
             f"X must have at most {_MOST_COLUMNS:,} columns that vary, unless alpha is above 0 and "
