@@ -95,7 +95,7 @@ class Schema:
             column.name: column.converted(frame[by_name[column.name]], where)
             for column in self.columns
         }
-        return pd.DataFrame(columns, index=frame.index)
+        return pd.DataFrame(columns, index=frame.index, copy=False)
 
     def _fits(self, frame: pd.DataFrame) -> bool:
         """Whether a frame is as `apply` would make it, seen at a glance."""
