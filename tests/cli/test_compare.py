@@ -140,7 +140,8 @@ def test_model_and_report_are_of_the_best(run, monkeypatch, messy, tmp_path, cap
     from echelon import reporting, trained
 
     class Trained:
-        extra, metrics = {"settings": {"alpha": 1.0}}, {"mae": 0.4, "mae_se": 0.02}
+        extra = {"settings": {"alpha": 1.0}, "evaluated": "5 folds × 2"}
+        metrics = {"mae": 0.4, "mae_se": 0.02}
 
         def save(self, path, key=None):
             path.write_text("model")
@@ -166,7 +167,7 @@ def test_model_and_report_are_of_the_best(run, monkeypatch, messy, tmp_path, cap
     assert asked["kinds"]["colour"] == "category"
     said = capsys.readouterr()
     assert said.out.count("Written: ") == 3
-    assert "Cross-validated with its settings fixed:\n  mean absolute error  0.400" in said.out
+    assert "Cross-validated (5 folds × 2):\n  mean absolute error  0.400" in said.out
     lines = ["Fitting ProportionalOdds probit to all rows", "Writing the report"]
     assert said.err.splitlines()[-3:] == [*lines, "Report: confusion"]
 
@@ -312,5 +313,5 @@ def test_a_lead_on_few_folds_is_said_to_be_one(capsys, folds, warned):
 
     figures = np.r_[0.1 * np.ones(folds), np.full(10 - folds, np.nan)]
     row = LeaderboardRow("odds", {"mae": figures}, 0.1)
-    _print(Leaderboard.of([row], sizes=(80, 20), planned=10), 5, 2)
+    _print(Leaderboard.of([row], sizes=(80, 20), planned=10))
     assert ("leads on 4 of 10 folds only" in capsys.readouterr().out) == warned

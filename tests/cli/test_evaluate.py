@@ -212,7 +212,7 @@ def test_rows_of_the_training_are_known_and_the_cost_is_shown(run, folder, tmp_p
     for path, known in ((same, True), (folder / "new.csv", False)):
         assert run("evaluate", folder / "odds.echelon", path) == 0
         said = capsys.readouterr()
-        assert ("These are the rows that the model was fitted to" in said.err) == known
+        assert ("These are rows that the model was fitted to" in said.err) == known
         assert "Trained under the cost: absolute difference of ranks" in said.out
         assert "interval coverage" in said.out
 

@@ -22,7 +22,9 @@ def test_a_named_model(run, table, tmp_path, capsys):
     assert "90 rows, 4 inputs, 4 levels of rating: poor < fair < good < great" in said
     assert "Model: LinearSVOR" in said
     assert "Settings: C=" in said
-    assert "\nCross-validated with its settings fixed:\n  mean absolute error" in said
+    assert (
+        "\nCross-validated (5 folds × 1, with its settings fixed):\n  mean absolute error" in said
+    )
     assert f"Written: {out}" in said
     model = load_model(out)
     assert model.classes == WORDS
@@ -50,16 +52,16 @@ def test_figures_of_a_model_without_settings_need_no_caveat(run, table, tmp_path
     line = ["fit", table, "--order", order, "--model", "median label", "--jobs", 1, "--save", out]
     assert run(*line) == 0
     said = capsys.readouterr()
-    assert "\nCross-validated:\n  mean absolute error" in said.out
+    assert "\nCross-validated (5 folds × 1):\n  mean absolute error" in said.out
     note = "No row has the label 'superb' that the order names."
     assert f"Note: {note}\n" in said.err
     assert "Fitting median label to all rows\n" in said.err
     assert run("info", out) == 0
     said = capsys.readouterr().out
     assert note in said
-    assert "\nCross-validated\n" in said
+    assert "\nCross-validated (5 folds × 1)\n" in said
     # All folds were measured, which goes without saying.
-    assert "folds" not in said
+    assert "were run" not in said
 
 
 def test_costs_reach_the_model(run, table, tmp_path, capsys):

@@ -90,3 +90,29 @@ def test_rows_and_labels_must_be_as_many():
     model, X, y = fitted()
     with pytest.raises(ValueError, match="y must have as many rows as X, 200; found 3"):
         evaluate_model(model, X, y[:3])
+
+
+def test_weights_count_and_only_their_ratios():
+    rng = np.random.default_rng(2)
+    truth, codes, weights = rng.integers(0, 3, 60), rng.integers(0, 3, 60), rng.integers(0, 4, 60)
+    known = {"classes": [1, 2, 3], "n_draws": 50}
+    found = evaluate_predictions(truth, codes, sample_weight=weights, **known)
+    rows = np.repeat(np.arange(60), weights)
+    repeated = evaluate_predictions(truth[rows], codes[rows], **known)
+    for name, figure in repeated.figures.items():
+        assert found.figures[name].value == pytest.approx(figure.value)
+    scaled = evaluate_predictions(truth, codes, sample_weight=weights / 1024.0, **known)
+    assert scaled.figures == found.figures and str(scaled) == str(found)
+
+
+def test_whole_groups_are_drawn():
+    rng = np.random.default_rng(3)
+    level = rng.integers(0, 2, 30)
+    groups = np.repeat(np.arange(30), 20)
+    truth, codes = np.ones(600, dtype=int), 1 + level[groups]
+    known = {"classes": [1, 2, 3], "n_draws": 400}
+    apart = evaluate_predictions(truth, codes, **known).figures["mae"]
+    together = evaluate_predictions(truth, codes, groups=groups, **known).figures["mae"]
+    assert together.value == apart.value
+    widths = [figure.high - figure.low for figure in (together, apart)]
+    assert widths[0] == pytest.approx(widths[1] * np.sqrt(20), rel=0.25)

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.data import ordinal_data
 
-from echelon import GPOR, AdaBoostOR, LinearSVOR, ProportionalOdds
+from echelon import GPOR, AdaBoostOR, LinearSVOR, OrdinalReduction, ProportionalOdds
 from echelon.base.reading import FittedModel
 from echelon.meta.calibration import OrdinalCalibrator
 from echelon.meta.conformal import ConformalOrdinal, CoverageWarning, nonconformity_scores
@@ -315,3 +315,51 @@ def test_a_class_that_the_average_hides_is_warned_of():
     assert together == pytest.approx(model.coverage_)
     fair = ConformalOrdinal(random_state=0, per_class=True).fit(x, y)
     assert fair.coverage_by_class_.min() >= 0.9
+
+
+@pytest.mark.filterwarnings("ignore::echelon.meta.conformal.CoverageWarning")
+def test_rows_of_new_groups_are_covered_as_promised():
+    covered: dict[bool, list[float]] = {True: [], False: []}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        groups = np.repeat(np.arange(44), 8)
+        # The first column tells groups apart, and nothing of new ones.
+        X = np.column_stack([rng.normal(size=44)[groups], rng.normal(size=len(groups))])
+        noise = 1.5 * rng.normal(size=44)[groups] + 0.3 * rng.normal(size=len(groups))
+        y = np.digitize(X[:, 1] + noise, [-1, 0, 1])
+        old = groups < 40
+        for whole, shares in covered.items():
+            trees = OrdinalReduction(RandomForestClassifier(20, random_state=0))
+            model = ConformalOrdinal(trees, 0.8, calibration_size=0.5, random_state=seed)
+            model.fit(X[old], y[old], groups=groups[old] if whole else None)
+            low, high = model.predict_interval(X[~old])
+            shares.append(float(np.mean((low <= y[~old]) & (y[~old] <= high))))
+    assert np.mean(covered[True]) > 0.8 - 2 * 0.05
+    assert np.mean(covered[False]) < 0.7
+
+
+def test_a_group_counts_as_one_calibration_row():
+    X, y = ordinal_data(n=200)
+    fitted = ProportionalOdds().fit(X[:100], y[:100])
+    alone = ConformalOrdinal(fitted, method="prefit").fit(X[100:], y[100:])
+    twice = np.repeat(np.arange(100, 200), 3)
+    grouped = ConformalOrdinal(fitted, method="prefit").fit(X[twice], y[twice], groups=twice)
+    assert grouped.calibration_weights_[0].sum() == pytest.approx(100)
+    for left, right in zip(alone.predict_interval(X), grouped.predict_interval(X), strict=True):
+        np.testing.assert_array_equal(left, right)
+    with pytest.warns(CoverageWarning, match=r"needs 9 calibration groups; found 5"):
+        ConformalOrdinal(fitted, method="prefit").fit(X[:100], y[:100], groups=np.arange(100) // 20)
+
+
+def test_groups_and_times_reach_a_calibrated_model_inside():
+    X, y = ordinal_data(n=240)
+    groups, times = np.arange(240) % 40, np.arange(240) // 12
+    inside = OrdinalCalibrator(ProportionalOdds(alpha=1.0), random_state=0)
+    plain = ConformalOrdinal(inside, random_state=0).fit(X, y)
+    for known in ({"groups": groups}, {"time": times}, {"groups": groups, "time": times}):
+        model = ConformalOrdinal(inside, random_state=0).fit(X, y, **known)
+        assert model.estimator_.slope_ != plain.estimator_.slope_
+        assert len(model.calibration_codes_[0]) in range(40, 81)
+    cross = ConformalOrdinal(inside, method="cross", cv=4, random_state=0).fit(X, y, time=times)
+    # The first window has nothing before it, and calibrates nothing.
+    assert sum(map(len, cross.calibration_codes_)) == 240 - 48

@@ -10,13 +10,14 @@ from concurrent.futures.process import BrokenProcessPool
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
+from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, cross_val_score
 from support.data import ordinal_data
 
 from echelon import LinearSVOR, ProportionalOdds, RankRules, RoundedRegressor
 from echelon.base.mixins import ThresholdModelMixin
+from echelon.base.row_design import RowDesign
 from echelon.metrics import cost_scorer, get_scorer
 from echelon.model_selection import (
     Candidate,
@@ -31,6 +32,7 @@ from echelon.model_selection import (
 from echelon.model_selection.contest import make_experiment
 from echelon.model_selection.experiment import Entry, Experiment, TooSlowError, run_fold, time_limit
 from echelon.model_selection.schedule import FoldTask, Schedule
+from echelon.model_selection.settings_search import inner_splits
 from echelon.tables import labelled_table
 
 ODDS = Candidate("odds", ProportionalOdds(alpha=1.0))
@@ -70,6 +72,105 @@ def test_figures_are_those_of_scikit_learn(table):
     assert board.planned == 6
     assert board.sizes == (80, 40)
     assert rows["odds"].n_folds == 6
+
+
+class OnlyKnown(ClassifierMixin, BaseEstimator):
+    """A model that refuses rows of a group that it has learnt from, or that are no later."""
+
+    def __init__(self, classes=None):
+        self.classes = classes
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.asarray(self.classes)
+        self.groups_, self.last_ = set(X[:, 0].tolist()), X[:, 1].max()
+        self.weights_ = sample_weight
+        return self
+
+    def predict(self, X):
+        assert not self.groups_ & set(X[:, 0].tolist())
+        assert self.last_ < X[:, 1].min()
+        assert self.weights_ is not None and (self.weights_ > 0).all()
+        return np.full(len(X), self.classes_[0])
+
+
+def test_groups_times_and_weights_shape_every_fold_and_every_search():
+    rng = np.random.default_rng(0)
+    groups, times = rng.integers(0, 30, 300), rng.integers(0, 20, 300)
+    X = np.c_[groups, times, rng.normal(size=300)]
+    y, weights = rng.integers(1, 4, 300), rng.integers(0, 3, 300)
+    known = Candidate("known", OnlyKnown())
+    board = run_contest(X, y, candidates=roster(known, ODDS), folds=4, **_known(X, weights))
+    assert not board.failures and board.how == (
+        "8 parts of later rows of groups that are not learnt from"
+    )
+    held = board.predictions_["odds"]
+    assert (weights[held.rows] > 0).all() and held.repeat.max() == 1
+    by_hand = np.average(
+        np.abs(held.truth - held.codes)[held.fold + 4 * held.repeat == 0],
+        weights=weights[held.rows][held.fold + 4 * held.repeat == 0],
+    )
+    assert board.find("odds").folds["mae"][0] == pytest.approx(by_hand)
+    scaled = run_contest(X, y, candidates=roster(ODDS), folds=4, **_known(X, weights * 16.0))
+    np.testing.assert_array_equal(scaled.find("odds").folds["mae"], board.find("odds").folds["mae"])
+
+
+def _known(X, weights):
+    return {"groups": X[:, 0], "time": X[:, 1], "sample_weight": weights}
+
+
+def test_search_of_settings_holds_whole_groups_out():
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(24), 5)
+    X = np.c_[groups, np.arange(120.0)]
+    y = rng.integers(1, 4, 120)
+    design = RowDesign.of(120, groups=groups)
+    for inside, outside in inner_splits(y - 1, design, 3, 0):
+        assert not set(groups[inside]) & set(groups[outside])
+    board = run_contest(
+        X, y, candidates=roster(SEARCHED), folds=3, repeats=1, sample_weight=np.ones(120)
+    )
+    alike = run_contest(X, y, candidates=roster(SEARCHED), folds=3, repeats=1)
+    np.testing.assert_array_equal(board.rows[0].folds["mae"], alike.rows[0].folds["mae"])
+    assert board.rows[0].settings == alike.rows[0].settings
+
+
+@pytest.mark.parametrize(
+    ("cv", "n_splits", "words"),
+    [
+        (3, 3, "3 folds × 1"),
+        (GroupKFold(4), 4, "4 splits as given"),
+        ([(np.arange(80), np.arange(80, 120))], 1, "1 splits as given"),
+    ],
+)
+def test_folds_of_a_splitter(cv, n_splits, words):
+    X, codes = ordinal_data()
+    groups = np.arange(120) // 4 if isinstance(cv, GroupKFold) else None
+    board = run_contest(X, codes, candidates=roster(ODDS), cv=cv, groups=groups)
+    assert (board.planned, board.how) == (n_splits, words)
+    if groups is not None:
+        held = board.predictions_["odds"]
+        assert all(len(set(held.fold[groups[held.rows] == g])) == 1 for g in range(30))
+
+
+def test_out_of_fold_predictions_are_those_of_models_of_the_other_rows(table):
+    board = run_contest(table, candidates=roster(ODDS, RIDGE), folds=3, repeats=2)
+    held = board.predictions_["odds"]
+    assert sorted(held.rows[held.repeat == 0].tolist()) == list(range(120))
+    fold = (held.repeat == 1) & (held.fold == 2)
+    rest = np.setdiff1d(np.arange(120), held.rows[fold])
+    model = candidate_pipeline(ODDS, table.schema, classes=table.classes)
+    model.fit(table.X.iloc[rest], table.y[rest])
+    expected = model.predict_proba(table.X.iloc[held.rows[fold]])
+    np.testing.assert_allclose(held.probabilities[fold], expected, atol=1e-6)
+    # A model without probabilities is given some.
+    assert np.isfinite(board.find("ridge").mean("rps"))
+    assert board.best_ == board.rows[0].model
+    figures = board.figures("odds", 0.9)
+    assert figures["mae"] == board.find("odds").mean("mae")
+    low, high = held.intervals(0.9)
+    assert figures["interval_coverage"] == pytest.approx(
+        ((low <= held.truth) & (held.truth <= high)).mean(), abs=0.02
+    )
 
 
 def test_settings_are_searched_on_the_training_part_of_each_fold(table):

@@ -1,6 +1,7 @@
 """From a labelled table to a model with probabilities, intervals and figures."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,11 +15,11 @@ from support.mixed_tables import ORDER, WORDS, mixed_frame
 from echelon import ProportionalOdds, RankBoost, RoundedRegressor
 from echelon.base.wrappers import final_estimator
 from echelon.meta.calibration import OrdinalCalibrator
+from echelon.model_selection import candidates, run_contest
 from echelon.model_selection.preparation import prepare
 from echelon.tables import TableError, labelled_table, ranking_table
-from echelon.trained import train
+from echelon.trained import load_model, train
 from echelon.trained.ranking import ranked_rows, read_rows_to_rank
-from echelon.trained.training import cross_validated
 
 
 @pytest.fixture(scope="module")
@@ -68,19 +69,57 @@ def test_intervals_hold_the_prediction_and_most_labels(table):
     assert ((low <= truth) & (truth <= high)).mean() > 0.72
 
 
-def test_folds_end_when_patience_does():
-    done = []
+def test_folds_end_when_patience_does(table, monkeypatch):
+    whole = train(table, ProportionalOdds(alpha=1.0))
+    assert whole.extra["evaluated"] == "5 folds × 1"
+    monkeypatch.setattr("echelon.trained.training._PATIENCE", -1.0)
+    part = train(table, ProportionalOdds(alpha=1.0))
+    assert part.extra["evaluated"] == "5 folds × 1, of which 1 of 5 were run"
+    held = part.leaderboard.held_out(part.leaderboard.best)
+    assert part.metrics["mae"] == np.abs(held.truth - held.codes).mean()
+    assert "interval_coverage" not in part.metrics
 
-    def measure(train, test):
-        done.append(test)
-        return {"mae": float(test)}
 
-    folds = [(None, k) for k in range(5)]
-    figures, measured = cross_validated(measure, folds, patience=-1.0, n_jobs=1)
-    assert (figures["mae"], measured, done) == (0.0, 1, [0])
-    figures, measured = cross_validated(measure, folds, patience=60.0, n_jobs=1)
-    assert (figures["mae"], measured) == (2.0, 5)
-    assert figures["mae_se"] == pytest.approx(np.sqrt(2.5 / 5))
+def test_figures_of_a_contest_are_taken_over(table):
+    few = {name: candidates()[name] for name in ("median label", "ProportionalOdds logit")}
+    board = run_contest(table, candidates=few, repeats=1)
+    model = train(table, "ProportionalOdds logit", leaderboard=board)
+    assert model.leaderboard is board
+    row = board.find("ProportionalOdds logit")
+    assert model.metrics["mae"] == row.mean("mae")
+    assert model.metrics["mae_se"] == row.summary("mae").se
+    assert model.extra["evaluated"] == "5 folds × 1"
+    fixed = train(table, "ProportionalOdds logit")
+    assert fixed.extra["evaluated"] == "5 folds × 1, with its settings fixed"
+
+
+def test_weights_groups_and_times_reach_the_fit_and_the_figures(table):
+    rng = np.random.default_rng(5)
+    n = len(table.y)
+    weights, groups = rng.integers(1, 4, n).astype(float), np.arange(n) // 6
+    model = ProportionalOdds(alpha=1.0)
+    plain = train(table, model)
+    weighted = train(replace(table, weights=weights), model)
+    scaled = train(replace(table, weights=weights * 8.0), model)
+    assert weighted.metrics == scaled.metrics and weighted.metrics != plain.metrics
+    np.testing.assert_array_equal(weighted.predict_proba(table.X), scaled.predict_proba(table.X))
+    grouped = train(replace(table, groups=groups, times=np.arange(n) % 7.0), model)
+    assert "later rows of groups" in grouped.extra["evaluated"]
+    held = grouped.leaderboard.held_out(grouped.leaderboard.best)
+    assert len(held.rows) < n
+
+
+def test_rows_that_a_model_was_fitted_to_are_known_and_no_others(table, tmp_path):
+    model = train(table, ProportionalOdds(alpha=1.0), evaluate=False)
+    model.save(tmp_path / "model.echelon")
+    loaded = load_model(tmp_path / "model.echelon")
+    new = labelled_table(mixed_frame(300, seed=3), "rating", ORDER)
+    for some, seen in ((table, True), (new, False)):
+        codes = np.array([WORDS.index(label) for label in some.y])
+        assert (loaded.was_fitted_to(some.X, codes) == seen).all()
+    again = train(table, ProportionalOdds(alpha=1.0), evaluate=False)
+    assert again.row_marks.key != model.row_marks.key
+    assert len(np.intersect1d(again.row_marks.marks, model.row_marks.marks)) < 3
 
 
 @pytest.mark.parametrize(

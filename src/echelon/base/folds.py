@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.model_selection import check_cv
 
 from .._utils.types import Codes, Index
-from ..ordinal.arrays import require_count
-from ..ordinal.data import OrdinalData
 
 
 def deal_folds(
@@ -75,38 +71,3 @@ def random_part(labels: Codes, size: int, rng: np.random.RandomState) -> Codes:
     # The running number of drawn rows steps up at places that are spread evenly over the order.
     steps = np.arange(len(labels) + 1) * size // len(labels)
     return np.sort(order[np.diff(steps) > 0])
-
-
-def folds(
-    cv: Any, data: OrdinalData, rng: np.random.RandomState | None, *, by_class: bool
-) -> Iterator[tuple[Codes, Codes]]:
-    """Rows to fit on and rows of positive weight that are held out, fold by fold.
-
-    Parameters
-    ----------
-    cv : int, splitter or iterable of splits
-    data : OrdinalData
-    rng : RandomState or None
-        Deals rows at random, or in their order.
-    by_class : bool
-        Whether an int deals the rows of every class evenly, or without a look at the classes.
-    """
-    counted = data.sample_weight > 0
-    for inside, outside in _splits(cv, data, np.flatnonzero(counted), rng, by_class):
-        if counted[outside].any():
-            yield inside, outside[counted[outside]]
-
-
-def _splits(
-    cv: Any, data: OrdinalData, rows: Codes, rng: np.random.RandomState | None, by_class: bool
-) -> Iterator[tuple[Codes, Codes]]:
-    if not isinstance(cv, Integral):
-        splitter = check_cv(cv, data.codes, classifier=True)
-        for inside, outside in splitter.split(data.X, data.codes):
-            yield np.asarray(inside), np.asarray(outside)
-        return
-    require_count("cv", cv, 2)
-    codes = data.codes[rows]
-    labels = in_order_of_appearance(codes) if by_class else np.zeros_like(codes)
-    for inside, outside in dealt_parts(labels, min(int(cv), len(rows)), rng):
-        yield rows[inside], rows[outside]

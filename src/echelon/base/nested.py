@@ -7,6 +7,7 @@ sit inside.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from .._utils.types import Codes, Vector
+from .._utils.types import Codes
 from ..ordinal.arrays import LARGEST_SEED
 from ..ordinal.data import OrdinalData
 from ..ordinal.labels import OrdinalScale
 from .mixins import SignedLearnerMixin
 from .reading import FittedModel
+from .row_design import RowDesign
 from .wrappers import final_estimator
 
 
@@ -111,8 +113,13 @@ def knows_order(estimator: Any) -> bool:
     return f"{_path(estimator)}classes" in estimator.get_params()
 
 
-def fit_on_codes(estimator: Any, data: OrdinalData, rows: Codes | None = None) -> FittedModel:
-    """A copy of the estimator fitted on some or all rows, whose labels are their codes."""
+def fit_on_codes(
+    estimator: Any, data: OrdinalData, rows: Codes | None = None, design: RowDesign | None = None
+) -> FittedModel:
+    """A copy of the estimator fitted on some or all rows, whose labels are their codes.
+
+    Groups and times of the rows go to a model that holds rows out itself.
+    """
     X, codes, weights = data.X, data.codes, data.sample_weight
     if rows is not None:
         X, codes, weights = _safe_indexing(X, rows), codes[rows], weights[rows]
@@ -122,7 +129,11 @@ def fit_on_codes(estimator: Any, data: OrdinalData, rows: Codes | None = None) -
             "Rows that are held out leave only one class to learn from; at least two classes need "
             "two rows or more."
         )
-    model.fit(X, codes, **_weight_argument(model, weights) if data.weighted else {})
+    design = RowDesign() if design is None else design
+    design = replace(
+        design if rows is None else design.take(rows), weights=weights if data.weighted else None
+    )
+    model.fit(X, codes, **fit_arguments(model, design))
     return FittedModel(model, OrdinalScale(np.arange(data.n_classes)))
 
 
@@ -139,12 +150,21 @@ def _path(estimator: Any, search: str = "estimator__") -> str:
     return ""
 
 
-def _weight_argument(model: Any, weights: Vector) -> dict[str, Vector]:
-    """Weights under the name by which ``fit`` hands them to the last model."""
+def fit_arguments(model: Any, design: RowDesign) -> dict[str, Any]:
+    """Arguments of ``fit`` that hand what is known of rows to the model at the end.
+
+    Groups and times are for models that hold rows out themselves; weights must be accepted.
+    """
     last = final_estimator(model)
-    if not has_fit_parameter(last, "sample_weight"):
+    if design.weights is not None and not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
             f"{type(last).__name__} does not accept sample_weight; choose an estimator that does, "
             "or leave the weights out."
         )
-    return {f"{_path(model, search='')}sample_weight": weights}
+    known = {"sample_weight": design.weights, "groups": design.groups, "time": design.times}
+    path = _path(model, search="")
+    return {
+        f"{path}{name}": values
+        for name, values in known.items()
+        if values is not None and has_fit_parameter(last, name)
+    }

@@ -17,6 +17,7 @@ from .options import (
     FILE_OPTIONS,
     Cost,
     DropUnlabelled,
+    Gap,
     Jobs,
     MaybeData,
     Order,
@@ -72,6 +73,7 @@ def compare(
         str | None, typer.Option(help="Models, separated by commas; all by default.")
     ] = None,
     cost: Cost = None,
+    gap: Gap = 0.0,
     resume: Annotated[
         bool, typer.Option("--resume", help="Take over what an earlier run on this table has done.")
     ] = False,
@@ -93,6 +95,7 @@ def compare(
 ) -> None:
     """Compare ordinal models on a table by repeated stratified cross-validation.
 
+    With --group whole groups are held out, with --time rows later than those learnt from.
     Columns are prepared and settings are searched on the training rows of each fold. Ctrl-C ends
     the comparison early and keeps what is done; --resume goes on from there.
     """
@@ -107,9 +110,9 @@ def compare(
         )
         show_table(table, name)
         matrix = read_cost(cost, table.classes)
-        contest = _contest(table, models, matrix, folds, repeats, seed, resume)
+        contest = _contest(table, models, matrix, folds, repeats, gap, seed, resume)
         board = _run(contest, seconds, jobs)
-        _print(board, folds, repeats)
+        _print(board)
         if board.rows:
             write_file(out, getattr(board, _WRITERS[out.suffix])())
         if board.interrupted:
@@ -166,6 +169,7 @@ def _contest(
     cost: Any,
     folds: int,
     repeats: int,
+    gap: float,
     seed: int,
     resume: bool,
 ) -> ExperimentRun:
@@ -181,7 +185,13 @@ def _contest(
         found = {find_candidate(name, seed).name for name in wanted}
         roster = {name: entry for name, entry in roster.items() if name in found}
     experiment = make_experiment(
-        table, candidates=roster, folds=folds, repeats=repeats, cost=cost, random_state=seed
+        table,
+        candidates=roster,
+        folds=folds,
+        repeats=repeats,
+        cost=cost,
+        random_state=seed,
+        gap=gap,
     )
     store = cache_folder() / "compare" / f"{experiment_key(experiment)[:32]}.jsonl"
     contest = ExperimentRun(experiment, store, fresh=not resume)
@@ -207,13 +217,13 @@ def _run(contest: ExperimentRun, seconds: float, jobs: int) -> Leaderboard:
     return board
 
 
-def _print(board: Leaderboard, folds: int, repeats: int) -> None:
+def _print(board: Leaderboard) -> None:
     if not board.rows:
         return
     from echelon.metrics.measures import MEASURES
 
     say(
-        f"Cross-validated ({folds} folds × {repeats}), mean±standard error over folds; best "
+        f"Cross-validated ({board.how}), mean±standard error over folds; best "
         f"{MEASURES[board.measure].short} first."
     )
     say(*str(board).split("\n"))
@@ -252,7 +262,7 @@ def _save(
 
     with step_line() as step:
         step(f"Fitting {board.best.model} to all rows")
-        trained = train(table, board.best.model, cost=cost, **options)
+        trained = train(table, board.best.model, cost=cost, leaderboard=board, **options)
     save_model(trained, path, sign)
     return trained
 

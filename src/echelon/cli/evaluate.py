@@ -57,6 +57,7 @@ def evaluate(
         refuse_model_as_table(data, "evaluate MODEL DATA")
         from echelon.inspection import evaluate_model
         from echelon.tables import read_table
+        from echelon.tables.roles import read_roles
         from echelon.trained import load_model
 
         trained = load_model(model, trusted_keys=trusted_key)
@@ -75,14 +76,18 @@ def evaluate(
             matrix = trained.extra.get("cost")
         name = trained.target if target is None else target
         frame = read_table(data, schema=trained.schema, target=name, **reading)
-        X, y = split_labels(trained, frame, name, drop_unlabelled)
+        frame = labelled_part(frame, name, drop_unlabelled)
+        X, y = split_labels(trained, frame, name)
+        new, seen = _new_rows(trained, X, y)
+        X, y, frame = X[new], y[new], frame[new]
+        known = read_roles(frame, trained.schema.roles)
         result = evaluate_model(
-            trained, X, y, cost=matrix, confidence=confidence, random_state=seed
+            trained, X, y, cost=matrix, confidence=confidence, random_state=seed, **known
         )
-        say(f"{trained.name} on {data}: {result.rows} rows")
+        say(f"{trained.name} on {data}: {result.rows} rows{_ways(trained, known)}")
         say(f"Trained under the cost: {cost_words(trained)}")
         say(*str(result).split("\n"), needed=out is None and report is None)
-        show_notes(*_notes(trained, frame, X, y, data, result))
+        show_notes(*seen, *_notes(trained, frame, y, data, result))
         if out is not None:
             write_file(out, json_text(result.to_dict()))
         if report is not None:
@@ -99,14 +104,8 @@ def require_ordinal(trained: TrainedModel, command: str) -> TrainedModel:
     return trained
 
 
-def split_labels(
-    trained: TrainedModel, frame: Any, name: str, drop_unlabelled: bool
-) -> tuple[Any, Any]:
-    """Inputs of the model, and labels of the column of that name on its scale."""
-    import numpy as np
-
-    from echelon.ordinal.labels import OrdinalScale
-    from echelon.tables import encode_target
+def labelled_part(frame: Any, name: str, drop_unlabelled: bool) -> Any:
+    """The rows with a label in the column of that name; they keep their numbers for errors."""
     from echelon.tables.interpretation import labelled_rows
 
     if name not in frame.columns:
@@ -115,30 +114,64 @@ def split_labels(
             f"{', '.join(map(str, frame.columns))}."
         )
     labelled_rows(frame, name, drop_unlabelled, "the table")
-    # Rows keep their numbers for errors.
-    frame = frame[frame[name].notna()]
+    return frame[frame[name].notna()]
+
+
+def split_labels(trained: TrainedModel, frame: Any, name: str) -> tuple[Any, Any]:
+    """Inputs of the model, and labels of the column of that name on its scale."""
+    import numpy as np
+
+    from echelon.ordinal.labels import OrdinalScale
+    from echelon.tables import encode_target
+
     codes = encode_target(frame[name], trained.classes, name)
     y = OrdinalScale(np.asarray(trained.classes)).decode(codes)
     return trained.inputs(frame.drop(columns=name)), y
 
 
-def _notes(
-    trained: TrainedModel, frame: Any, X: Any, y: Any, data: str, result: Evaluation
-) -> list[str]:
-    """What the figures do not show by themselves."""
-    from echelon.ordinal.labels import read_scale
-    from echelon.tables import rows_digest
+def _ways(trained: TrainedModel, known: dict[str, Any]) -> str:
+    """What is made of columns that are no inputs."""
+    roles = trained.schema.roles
+    ways = []
+    if known.get("sample_weight") is not None:
+        ways.append(f"weighted by {roles['weight']!r}")
+    if known.get("groups") is not None:
+        ways.append(f"intervals by draws of whole groups of {roles['group']!r}")
+    return "".join(f", {way}" for way in ways)
 
+
+def _new_rows(trained: TrainedModel, X: Any, y: Any) -> tuple[Any, list[str]]:
+    """Rows to measure, and what is known of those that the model was fitted to."""
+    import numpy as np
+
+    from echelon.ordinal.labels import read_scale
+
+    marks, every = trained.row_marks, np.ones(len(y), dtype=bool)
+    seen = trained.was_fitted_to(X, read_scale(y, trained.classes)[1])
+    if marks is None or seen is None:
+        return every, ["The model file does not say which rows it was fitted to."]
+    if not seen.any():
+        return every, []
+    if seen.all():
+        known = "; `echelon info` has cross-validated ones" if trained.metrics else ""
+        return every, [
+            "These are rows that the model was fitted to, or equal to such, on which figures tend "
+            f"to be too good{known}."
+        ]
+    share = f"{seen.sum():,} of {len(seen):,} rows equal rows that the model was fitted to"
+    if marks.many_twins:
+        return every, [
+            f"{share}. They are measured like the others, because {marks.twins:.0%} of the rows "
+            "that it was fitted to have an equal among themselves, so that these may be new."
+        ]
+    return ~seen, [f"{share}; the figures are those of the other {(~seen).sum():,}."]
+
+
+def _notes(trained: TrainedModel, frame: Any, y: Any, data: str, result: Evaluation) -> list[str]:
+    """What the figures do not show by themselves."""
     oddities = Oddities(trained.schema)
     list(oddities.watch([frame]))
     notes = oddities.notes(data)
-    codes = read_scale(y, trained.classes)[1]
-    if trained.extra.get("rows_digest") == rows_digest(X, codes):
-        known = "; `echelon info` has cross-validated ones" if trained.metrics else ""
-        notes.append(
-            "These are the rows that the model was fitted to, on which figures tend to be too "
-            f"good{known}."
-        )
     hidden = result.hidden_classes(trained.extra.get("confidence", 0.0))
     if hidden is not None:
         notes.append(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .evaluate import require_ordinal, split_labels
+from .evaluate import labelled_part, require_ordinal, split_labels
 from .failures import UsageError, guarded
 from .options import Cost, Model, Seed, TrustedKey, reads_file
 from .output import say
@@ -188,7 +188,8 @@ def _tell_importance(
     from echelon.inspection import ordinal_importance
 
     matrix = read_cost(cost, trained.classes)
-    X, y = split_labels(trained, frame, target, drop_unlabelled=True)
+    frame = labelled_part(frame, target, drop_unlabelled=True)
+    X, y = split_labels(trained, frame, target)
     importance = ordinal_importance(
         trained, X, y, cost="absolute" if matrix is None else matrix, random_state=seed
     )

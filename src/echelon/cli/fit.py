@@ -14,6 +14,7 @@ from .options import (
     Cost,
     Data,
     DropUnlabelled,
+    Gap,
     Jobs,
     Order,
     Seed,
@@ -26,6 +27,7 @@ from .values import read_cost, read_seconds, require_confidence, require_key, re
 from .views import live_view, show_table, step_line
 
 if TYPE_CHECKING:
+    from echelon.model_selection import Leaderboard
     from echelon.model_selection.roster import Candidate
     from echelon.tables import LabelledTable
 
@@ -47,6 +49,7 @@ def fit(
         ),
     ] = AUTO,
     cost: Cost = None,
+    gap: Gap = 0.0,
     confidence: Annotated[
         float, typer.Option(help="Share of rows whose label a prediction interval shall hold.")
     ] = 0.9,
@@ -62,7 +65,8 @@ def fit(
     """Fit a model to a table and save it to a file.
 
     Settings are searched by cross-validation; the model is then fitted to all rows, given
-    probabilities and prediction intervals, and measured by cross-validation.
+    probabilities and prediction intervals, and measured by cross-validation. With --group whole
+    groups are held out in all of it, with --time rows later than those learnt from.
     """
     with guarded(), watched_workers():
         require_confidence(confidence)
@@ -75,15 +79,15 @@ def fit(
         table = read_labelled_table(data, target, order, drop_unlabelled=drop_unlabelled, **reading)
         show_table(table, data)
         options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
-        if model == AUTO:
-            candidate = _contest(table, seconds, **options)
-        else:
-            candidate = find_candidate(model, seed)
-        _train(table, candidate, save, sign, confidence=confidence, **options)
+        options["gap"] = gap
+        board = _contest(table, seconds, **options) if model == AUTO else None
+        candidate = find_candidate(model if board is None else board.best.model, seed)
+        options |= {"confidence": confidence, "leaderboard": board}
+        _train(table, candidate, save, sign, **options)
 
 
-def _contest(table: LabelledTable, seconds: float, **options: Any) -> Candidate:
-    """The best candidate of a short contest."""
+def _contest(table: LabelledTable, seconds: float, **options: Any) -> Leaderboard:
+    """A short contest."""
     from echelon.model_selection.contest import run_contest
     from echelon.model_selection.roster import candidates
 
@@ -96,8 +100,9 @@ def _contest(table: LabelledTable, seconds: float, **options: Any) -> Candidate:
         raise KeyboardInterrupt
     if not board.rows:
         raise UsageError(f"No model could be measured in {seconds:g} s; give more --budget.")
+    say(f"Cross-validated ({board.how}), mean±standard error over folds:")
     say(*str(board).split("\n"))
-    return roster[board.best.model]
+    return board
 
 
 def _train(

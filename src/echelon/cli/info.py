@@ -43,7 +43,7 @@ def describe(model: TrainedModel) -> list[str]:
     extra = {
         key: value
         for key, value in model.extra.items()
-        if key not in ("cost", "rows_digest") and value not in (None, {}, [])
+        if key not in ("cost", "evaluated", "fitted_to") and value not in (None, {}, [])
     }
     facts = [
         ["Model", model.name],
@@ -78,7 +78,8 @@ def cost_words(model: TrainedModel) -> str:
 
 def save_model(model: TrainedModel, path: Path, key: Path | None = None) -> None:
     """Print how good a model that was just trained is, and how that was found, and save it."""
-    say(f"{figures_heading(model)}:")
+    if model.metrics:
+        say(f"{figures_heading(model)}:")
     for line in figures(model.metrics):
         say(f"  {line}")
     coverage = model.extra.get("interval_coverage_by_label")
@@ -90,8 +91,8 @@ def save_model(model: TrainedModel, path: Path, key: Path | None = None) -> None
 
 def figures_heading(model: TrainedModel) -> str:
     """Settings that were searched on all rows make figures on some of them slightly too good."""
-    searched = bool(model.extra.get("settings"))
-    return "Cross-validated with its settings fixed" if searched else "Cross-validated"
+    how = model.extra.get("evaluated")
+    return f"Cross-validated ({how})" if how else "Cross-validated"
 
 
 def figures(metrics: dict[str, float]) -> list[str]:

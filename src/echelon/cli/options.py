@@ -54,6 +54,14 @@ Cost = Annotated[
         readable=False,
     ),
 ]
+Gap = Annotated[
+    float,
+    typer.Option(
+        min=0.0,
+        help="Time between the rows of a fold and those learnt from, with --time: days, or units "
+        "of its numbers.",
+    ),
+]
 Report = Annotated[
     Path | None, typer.Option(help="Write a report to this HTML file.", metavar="FILE.html")
 ]

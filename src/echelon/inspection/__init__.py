@@ -5,9 +5,10 @@ classifier of scikit-learn whose classes are in order, or a trained model, and i
 takes them: data frames of mixed columns, or arrays.
 """
 
+from ..model_selection.holdout import Holdout
 from .effects import Effect, feature_effects
 from .evaluation import Evaluation, Figure, evaluate_model, evaluate_predictions
-from .holdout import Holdout, LearningCurve, holdout_predictions, learning_curve
+from .holdout import LearningCurve, holdout_predictions, learning_curve
 from .importance import Importance, ordinal_importance
 from .profile import ColumnProfile, Finding, Profile, profile_table
 from .raw_rules import rule_sentences

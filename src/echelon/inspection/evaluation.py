@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,7 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.frames import aligned
-from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
+from .._utils.types import (
+    Codes,
+    KeysLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    RandomStateLike,
+    Vector,
+    VectorLike,
+)
 from ..metrics._labels import LabelPairs, class_sums, require_fraction
 from ..metrics.agreement import kappa_of
 from ..metrics.error import ratio
@@ -22,10 +32,11 @@ from ..metrics.probability import (
     row_widths,
 )
 from ..metrics.report import OrdinalReport, ordinal_report
-from ..ordinal.arrays import require_count
+from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.intervals import hidden_classes
 from ..ordinal.labels import OrdinalScale
+from ..pairs.queries import query_codes
 from .table import Response
 
 # Beyond so many rows in all draws together fewer draws are made; intervals are narrow by then.
@@ -164,6 +175,8 @@ def evaluate_model(
     *,
     cost: str | npt.ArrayLike | None = None,
     confidence: float = 0.95,
+    sample_weight: VectorLike | None = None,
+    groups: KeysLike | None = None,
     n_draws: int = 1000,
     random_state: RandomStateLike = 0,
     classes: LabelsLike | None = None,
@@ -177,7 +190,7 @@ def evaluate_model(
         intervals of labels.
     X : data frame or array-like of shape (n, d)
     y : label column of shape (n,)
-    cost, confidence, n_draws, random_state
+    cost, confidence, sample_weight, groups, n_draws, random_state
         As in `evaluate_predictions`.
     classes : sequence, optional
         The labels from lowest to highest, for a model that does not know their order.
@@ -202,6 +215,8 @@ def evaluate_model(
         classes=response.classes,
         cost=cost,
         confidence=confidence,
+        sample_weight=sample_weight,
+        groups=groups,
         n_draws=n_draws,
         random_state=random_state,
     )
@@ -216,12 +231,15 @@ def evaluate_predictions(
     classes: npt.NDArray[Any],
     cost: str | npt.ArrayLike | None = None,
     confidence: float = 0.95,
+    sample_weight: VectorLike | None = None,
+    groups: KeysLike | None = None,
     n_draws: int = 1000,
     random_state: RandomStateLike = 0,
 ) -> Evaluation:
     """Measures of predicted codes, probabilities and intervals, each with its uncertainty.
 
-    Intervals of the figures are percentiles over draws of as many rows with replacement.
+    Intervals of the figures are percentiles over draws of as many rows, or groups, with
+    replacement.
 
     Parameters
     ----------
@@ -235,6 +253,10 @@ def evaluate_predictions(
         A further cost to measure.
     confidence : float, default=0.95
         Of the intervals of the figures.
+    sample_weight : array-like of shape (n,), optional
+        What each row counts in every figure; only ratios matter.
+    groups : sequence of shape (n,), optional
+        What each row belongs to; whole groups are drawn, as rows of one group are alike.
     n_draws : int, default=1000
         Draws of rows; fewer, but at least 200, for very many rows.
     random_state : int, default=0
@@ -265,9 +287,13 @@ def evaluate_predictions(
     cells = truth * K + codes
     draws = min(n_draws, max(_FEWEST_DRAWS, _MOST_DRAWN // n))
     rng = np.random.default_rng(random_state)
-    weights = (np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(draws))
-    drawn = np.array([_measures(by_row, cells, K, weight) for weight in weights])
-    values = _measures(by_row, cells, K, np.ones(n))
+    share = check_weights(sample_weight, n)
+    share = share / share.mean()
+    units, ids = (np.arange(n), range(n)) if groups is None else query_codes(groups, n)
+    drawn = np.array(
+        [_measures(by_row, cells, K, w) for w in _drawn(units, len(ids), share, draws, rng)]
+    )
+    values = _measures(by_row, cells, K, share)
     tail = (1.0 - confidence) / 2.0
     # Order statistics, not between two of them: the difference of two infinite losses is no number.
     ends = np.quantile(drawn, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
@@ -282,11 +308,26 @@ def evaluate_predictions(
         confidence=confidence,
         figures={m.key: figures[m.key] for m in known_measures(figures)},
         confusion=np.bincount(cells, minlength=K * K).reshape(K, K),
-        by_class=ordinal_report(labels[truth], labels[codes], classes=labels),
+        by_class=ordinal_report(labels[truth], labels[codes], classes=labels, sample_weight=share),
         coverage_by_class=None
         if intervals is None
-        else ratio(*(class_sums(truth, w, K) for w in (by_row["interval_coverage"], np.ones(n)))),
+        else ratio(
+            *(class_sums(truth, w * share, K) for w in (by_row["interval_coverage"], np.ones(n)))
+        ),
     )
+
+
+def _drawn(
+    units: Codes, n_units: int, weights: Vector, draws: int, rng: np.random.Generator
+) -> Iterator[Vector]:
+    """What rows count in each draw of as many units; a draw without weight is drawn again."""
+    for _ in range(draws):
+        while True:
+            often = np.bincount(rng.integers(n_units, size=n_units), minlength=n_units)
+            drawn = often[units] * weights
+            if drawn.any():
+                break
+        yield drawn
 
 
 def _row_measures(

@@ -13,50 +13,26 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from .._utils.frames import aligned
-from .._utils.types import Codes, Index, LabelsLike, Matrix, MatrixLike, Vector
-from ..base.nested import fresh
+from .._utils.types import (
+    Codes,
+    Index,
+    KeysLike,
+    LabelsLike,
+    Matrix,
+    MatrixLike,
+    Vector,
+    VectorLike,
+)
+from ..base.nested import fit_arguments, fresh
 from ..base.reading import label_order
+from ..base.row_design import RowDesign, Split
 from ..base.wrappers import inner_estimator, known_classes, known_inputs
+from ..model_selection.holdout import Holdout
 from ..model_selection.splitters import dealt_splits
 from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale, read_scale
 from .table import Response
-
-
-@dataclass(frozen=True, eq=False)
-class Holdout:
-    """Out-of-fold predictions, from `holdout_predictions`; each row occurs once per repeat.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (K,)
-        Labels from lowest to highest.
-    rows : ndarray of shape (n·repeats,)
-        Which row of the inputs each entry is about.
-    repeat, fold : ndarray of shape (n·repeats,)
-    truth, codes : ndarray of shape (n·repeats,)
-        True and predicted label as positions in `classes`.
-    probabilities : ndarray of shape (n·repeats, K), or None
-    """
-
-    classes: npt.NDArray[Any]
-    rows: Index
-    repeat: Index
-    fold: Index
-    truth: Codes
-    codes: Codes
-    probabilities: Matrix | None
-
-    @property
-    def y_true(self) -> npt.NDArray[Any]:
-        """True labels."""
-        return self.classes[self.truth]
-
-    @property
-    def y_pred(self) -> npt.NDArray[Any]:
-        """Predicted labels."""
-        return self.classes[self.codes]
 
 
 def holdout_predictions(
@@ -67,6 +43,9 @@ def holdout_predictions(
     *,
     repeats: int = 1,
     classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
+    groups: KeysLike | None = None,
+    time: VectorLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> Holdout:
@@ -83,6 +62,13 @@ def holdout_predictions(
     repeats : int, default=1
     classes : sequence, optional
         The labels from lowest to highest.
+    sample_weight : array-like of shape (n,), optional
+        What each row counts where a model is fitted.
+    groups : array-like of shape (n,), optional
+        What each row belongs to: groups are held out whole.
+    time : array-like of shape (n,), optional
+        When each row was taken: `cv` windows of later rows are predicted, each by a model of what
+        lies before, and the earliest rows by none.
     random_state : int, default=0
     n_jobs : int, optional
         Processes, as in joblib.
@@ -104,22 +90,23 @@ def holdout_predictions(
     require_count("repeats", repeats)
     scale, codes = scale_for(model, y, classes)
     copy, X = unfitted(model, scale), known_inputs(model, X)
-    splits = dealt_splits(codes, cv, repeats, random_state)
+    design = RowDesign.of(len(codes), sample_weight, groups, time)
+    splits = _splits(codes, design, cv, repeats, random_state)
     parts = Parallel(n_jobs=n_jobs)(
-        delayed(_predict_fold)(copy, X, y, scale.classes, train, test) for train, test in splits
+        delayed(_predict_fold)(copy, X, y, scale.classes, design, train, test)
+        for train, test in splits
     )
-    sizes = [len(test) for _, test in splits]
-    together = np.concatenate([test for _, test in splits])
-    probabilities = [p for _, p in parts]
-    return Holdout(
-        classes=scale.classes,
-        rows=together,
-        repeat=np.repeat(np.arange(len(splits)) // cv, sizes),
-        fold=np.repeat(np.arange(len(splits)) % cv, sizes),
-        truth=codes[together],
-        codes=np.concatenate([predicted for predicted, _ in parts]),
-        probabilities=None if probabilities[0] is None else np.concatenate(probabilities),
-    )
+    found = [(test, *part) for (_, test), part in zip(splits, parts, strict=True)]
+    return Holdout.of(found, codes, scale.classes)
+
+
+def _splits(
+    codes: Codes, design: RowDesign, cv: int, repeats: int, random_state: int
+) -> list[Split]:
+    if design.is_plain:
+        return dealt_splits(codes, cv, repeats, random_state)
+    rng = np.random.RandomState(random_state)
+    return [split for _ in range(repeats) for split in design.folds(codes, cv, rng)]
 
 
 def scale_for(model: Any, y: Any, classes: Any) -> tuple[OrdinalScale, Codes]:
@@ -137,14 +124,15 @@ def rows_of(X: Any, rows: Index) -> Any:
     return _safe_indexing(X, rows)
 
 
-def _fitted(model: Any, X: Any, y: Any, classes: Any, train: Index) -> Response:
-    return Response(clone(model).fit(rows_of(X, train), rows_of(y, train)), classes)
+def _fitted(model: Any, X: Any, y: Any, classes: Any, design: RowDesign, train: Index) -> Response:
+    known = fit_arguments(model, design.take(train))
+    return Response(clone(model).fit(rows_of(X, train), rows_of(y, train), **known), classes)
 
 
 def _predict_fold(
-    model: Any, X: Any, y: Any, classes: Any, train: Index, test: Index
+    model: Any, X: Any, y: Any, classes: Any, design: RowDesign, train: Index, test: Index
 ) -> tuple[Codes, Matrix | None]:
-    response, rows = _fitted(model, X, y, classes, train), rows_of(X, test)
+    response, rows = _fitted(model, X, y, classes, design, train), rows_of(X, test)
     return response.codes(rows), response.probabilities(rows)
 
 
@@ -186,6 +174,9 @@ def learning_curve(
     cv: int = 5,
     cost: str | npt.ArrayLike = "absolute",
     classes: LabelsLike | None = None,
+    sample_weight: VectorLike | None = None,
+    groups: KeysLike | None = None,
+    time: VectorLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> LearningCurve:
@@ -207,6 +198,8 @@ def learning_curve(
     cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), default="absolute"
     classes : sequence, optional
         The labels from lowest to highest.
+    sample_weight, groups, time : array-like of shape (n,), optional
+        As for `holdout_predictions`; weights count in the costs too.
     random_state : int, default=0
     n_jobs : int, optional
         Processes, as in joblib.
@@ -231,15 +224,17 @@ def learning_curve(
     fresh, X = unfitted(model, scale), known_inputs(model, X)
     matrix = cost_matrix(cost, scale.n_classes)
     shares = (0.1, 0.2, 0.4, 0.7, 1.0) if sizes is None else sizes
-    counts = _sizes(shares, len(codes) - -(-len(codes) // cv))
+    design = RowDesign.of(len(codes), sample_weight, groups, time)
+    splits = _splits(codes, design, cv, 1, random_state)
+    counts = _sizes(shares, min(len(rest) for rest, _ in splits))
     jobs = []
-    for number, (rest, held) in enumerate(dealt_splits(codes, cv, 1, random_state)):
+    for number, (rest, held) in enumerate(splits):
         order = rest[_spread(codes[rest], np.random.default_rng((random_state, number)))]
         jobs += [(order[:count], held) for count in counts]
     figures = Parallel(n_jobs=n_jobs)(
-        delayed(_costs)(fresh, X, y, codes, scale.classes, matrix, *job) for job in jobs
+        delayed(_costs)(fresh, X, y, codes, scale.classes, matrix, design, *job) for job in jobs
     )
-    by_fold = np.array(figures).reshape(cv, len(counts), 2)
+    by_fold = np.array(figures).reshape(len(splits), len(counts), 2)
     mean, sd = by_fold.mean(axis=0), by_fold.std(axis=0, ddof=1)
     return LearningCurve(counts, mean[:, 0], sd[:, 0], mean[:, 1], sd[:, 1])
 
@@ -274,12 +269,18 @@ def _costs(
     codes: Codes,
     classes: Any,
     matrix: Matrix,
+    design: RowDesign,
     train: Index,
     held: Index,
 ) -> tuple[float, float]:
-    response = _fitted(model, X, y, classes, train)
+    response = _fitted(model, X, y, classes, design, train)
     inside, outside = (
-        float(matrix[codes[rows], response.codes(rows_of(X, rows))].mean())
+        float(
+            np.average(
+                matrix[codes[rows], response.codes(rows_of(X, rows))],
+                weights=None if design.weights is None else design.weights[rows],
+            )
+        )
         for rows in (train, held)
     )
     return inside, outside

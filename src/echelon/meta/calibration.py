@@ -22,10 +22,10 @@ from .._utils.types import (
     Vector,
 )
 from ..base.estimator import BaseEstimator
-from ..base.folds import folds
 from ..base.mixins import ProbabilityMixin
 from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen
 from ..base.reading import AroundModel, FittedModel, has_latent
+from ..base.row_design import RowDesign, held_out_splits
 from ..base.wrappers import final_estimator
 from ..linear.linear_svor import LinearSVOR
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
@@ -60,8 +60,9 @@ class OrdinalCalibrator(AroundModel, ProbabilityMixin, BaseEstimator):
     cv : int, splitter, iterable of splits or "prefit", default=5
         The scores to learn from are those of rows that were held out, each fold by an estimator
         fitted on the others; then the estimator is fitted on all rows. An int deals the rows of
-        every class evenly into so many folds. With "prefit" the estimator is fitted already, and
-        `X` and `y` should be rows that it has not seen.
+        every class evenly into so many folds, whole groups together, or later rows after earlier
+        ones, where `fit` is given groups or times. With "prefit" the estimator is fitted already,
+        and `X` and `y` should be rows that it has not seen.
     decision : {"cost", "inner"}, default="cost"
         Whether ``predict`` gives the label of least expected `cost` under the probabilities, or
         the estimator's own label.
@@ -155,12 +156,13 @@ class OrdinalCalibrator(AroundModel, ProbabilityMixin, BaseEstimator):
         is_prefit = isinstance(self.cv, str) and self.cv == "prefit"
         self._on_codes = not (is_frozen(self.estimator) or is_prefit)
 
-    def _learn(self, data: OrdinalData) -> None:
+    def _learn(self, data: OrdinalData, groups: Any = None, time: Any = None) -> None:
+        design = RowDesign.of(len(data.codes), groups=groups, time=time)
         estimator = self._given
         if self._on_codes:
-            whole = fit_on_codes(estimator, data)
+            whole = fit_on_codes(estimator, data, design=design)
             self.estimator_ = whole.model
-            rows, scores = self._unseen_scores(estimator, whole, data)
+            rows, scores = self._unseen_scores(estimator, whole, data, design)
         else:
             self.estimator_ = estimator
             rows = np.flatnonzero(data.sample_weight > 0)
@@ -170,16 +172,16 @@ class OrdinalCalibrator(AroundModel, ProbabilityMixin, BaseEstimator):
         self._calibrate(scores, data.codes[rows], data.sample_weight[rows])
 
     def _unseen_scores(
-        self, estimator: Any, whole: FittedModel, data: OrdinalData
+        self, estimator: Any, whole: FittedModel, data: OrdinalData, design: RowDesign
     ) -> tuple[Codes, Matrix]:
         """Rows of positive weight that were held out in turn, and their scores."""
         (X,) = indexable(data.X)
         level = whole.scores(X)[:, 0] if whole.has_one_score else None
         data = replace(data, X=X)
         rng = None if self.random_state is None else check_random_state(self.random_state)
-        parts = list(folds(self.cv, data, rng, by_class=True))
+        parts = list(held_out_splits(self.cv, data, rng, design, by_class=True))
         scores = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fold_scores)(estimator, level, data, inside, outside)
+            delayed(_fold_scores)(estimator, level, data, design, inside, outside)
             for inside, outside in parts
         )
         return np.concatenate([outside for _, outside in parts]), np.concatenate(scores)
@@ -268,6 +270,7 @@ def _fold_scores(
     estimator: Any,
     level: Vector | None,
     data: OrdinalData,
+    design: RowDesign,
     inside: Codes,
     outside: Codes,
 ) -> Matrix:
@@ -276,7 +279,7 @@ def _fold_scores(
     Thresholds and pairs leave the zero of a latent score open, so that of a fold's model is not
     that of the model of all rows, whose scores are `level`.
     """
-    model = fit_on_codes(estimator, data, inside)
+    model = fit_on_codes(estimator, data, inside, design)
     scores = model.scores(_safe_indexing(data.X, outside))
     if level is None:
         return scores

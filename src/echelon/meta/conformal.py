@@ -27,13 +27,12 @@ from .._utils.types import (
     Vector,
 )
 from ..base.estimator import BaseEstimator
-from ..base.folds import folds, in_order_of_appearance, random_part
 from ..base.mixins import ProbabilityMixin
 from ..base.nested import fit_on_codes, inherit_input_tags, is_frozen
 from ..base.reading import AroundModel, FittedModel, has_latent
+from ..base.row_design import RowDesign, Split, held_out_splits
 from ..base.wrappers import final_estimator
 from ..linear.proportional_odds import ProportionalOdds
-from ..ordinal.arrays import count_of
 from ..ordinal.data import OrdinalData
 from ..ordinal.intervals import (
     conformal_p_values,
@@ -43,10 +42,9 @@ from ..ordinal.intervals import (
     hidden_classes,
     margin_nonconformity,
     miscoverage,
+    one_per_group,
     probability_nonconformity,
 )
-
-Split = tuple[Codes, Codes]
 
 
 class CoverageWarning(UserWarning):
@@ -81,9 +79,11 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
         Whether the confidence is to hold for the rows of every class and not only on average over
         all rows. Intervals get longer, most of all around rare classes.
     calibration_size : float or int, default=0.25
-        Rows that "split" holds out: a share, or so many.
+        Rows that "split" holds out: a share, or so many. They are drawn at random, as whole groups
+        where `fit` is given groups, or are the latest where it is given times.
     cv : int, splitter or iterable of splits, default=5
-        Folds of "cross". An int deals rows out at random.
+        Folds of "cross". An int deals rows out at random, or whole groups, or later rows after
+        earlier ones.
     classes : sequence, optional
         The labels from lowest to highest; by default read from `y`, or those of an ordinal
         estimator that is fitted already.
@@ -106,6 +106,9 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
         ascending.
     calibration_codes_ : list of ndarray
         The ranks of these labels.
+    calibration_weights_ : list of ndarray
+        What these rows count: one, or one divided by the rows of their group (and class, with
+        `per_class`).
     coverage_ : float
         Share of the calibration rows in their own intervals, as a check.
     coverage_by_class_ : ndarray of shape (K,)
@@ -136,6 +139,11 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
       label, which is always in the interval, is right more often than that;
     - "cross": P(low ≤ y ≤ high) ≥ 1 − 2α, and in practice near 1 − α;
     - with ``per_class=True`` the same for the rows of each class that was seen.
+
+    With groups it is enough that whole groups are exchangeable, and the same holds for a row drawn
+    at random from a new group; 1/α − 1 calibration groups are needed in place of rows. With times
+    the latest rows calibrate, and nothing is promised for rows that are later still: it holds as
+    far as the present is like the latest past.
 
     Theorems and proofs are in ``echelon.ordinal.intervals``. The interval grows from the predicted
     label, always by the more probable neighbour, until its probability passes a level that the
@@ -193,36 +201,42 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
             )
         self._on_codes = not (is_frozen(self.estimator) or self.method == "prefit")
 
-    def _learn(self, data: OrdinalData) -> None:
+    def _learn(self, data: OrdinalData, groups: Any = None, time: Any = None) -> None:
         (inputs,) = indexable(data.X)
         data = replace(data, X=inputs)
+        design = RowDesign.of(len(data.codes), groups=groups, time=time)
         seen = np.bincount(data.codes[data.sample_weight > 0], minlength=data.n_classes)
         self._unseen = np.flatnonzero(seen == 0)
-        self._calibrate(self._given, data)
-        self._check_calibration(_miscoverage(self.confidence))
+        self._calibrate(self._given, data, design)
+        whole = "rows" if design.groups is None else "groups"
+        self._check_calibration(_miscoverage(self.confidence), whole)
         self.__dict__.pop("thresholds_", None)
         if has_latent(self.estimator_):
             self.thresholds_ = np.asarray(final_estimator(self.estimator_).thresholds_)
 
-    def _calibrate(self, estimator: Any, data: OrdinalData) -> None:
+    def _calibrate(self, estimator: Any, data: OrdinalData, design: RowDesign) -> None:
         if not self._on_codes:
             rows = np.flatnonzero(data.sample_weight > 0)
-            parts = [CalibrationRows.of(FittedModel(estimator, data.scale), data, rows)]
+            parts = [CalibrationRows.of(FittedModel(estimator, data.scale), data, design, rows)]
         else:
             parts = Parallel(n_jobs=self.n_jobs)(
-                delayed(CalibrationRows.held_out)(estimator, data, inside, outside)
-                for inside, outside in self._splits(data)
+                delayed(CalibrationRows.held_out)(estimator, data, design, inside, outside)
+                for inside, outside in self._splits(data, design)
             )
         self.estimator_, self.estimators_ = parts[0].model, []
         if self.method == "cross" and self._on_codes:
             self.estimators_ = [part.model for part in parts]
-            self.estimator_ = fit_on_codes(estimator, data).model
+            self.estimator_ = fit_on_codes(estimator, data, design=design).model
         calibration = [part.ascending() for part in parts]
-        self.calibration_scores_ = [scores for scores, _ in calibration]
-        self.calibration_codes_ = [codes for _, codes in calibration]
+        self.calibration_scores_ = [scores for scores, _, _ in calibration]
+        self.calibration_codes_ = [codes for _, codes, _ in calibration]
+        self.calibration_weights_ = [
+            one_per_group(groups, codes if self.per_class else None)
+            for _, codes, groups in calibration
+        ]
         self._measure(parts)
 
-    def _splits(self, data: OrdinalData) -> Iterable[Split]:
+    def _splits(self, data: OrdinalData, design: RowDesign) -> Iterable[Split]:
         """Rows to fit on and rows to calibrate on.
 
         Rows are assigned without regard to the labels, as theorem 1 needs; by class where
@@ -230,13 +244,16 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
         """
         rng = check_random_state(self.random_state)
         if self.method == "cross":
-            return folds(self.cv, data, rng, by_class=self.per_class)
+            return held_out_splits(self.cv, data, rng, design, by_class=self.per_class)
         rows = np.flatnonzero(data.sample_weight > 0)
-        codes = data.codes[rows]
-        size = count_of("calibration_size", self.calibration_size, len(rows))
-        labels = in_order_of_appearance(codes) if self.per_class else np.zeros_like(codes)
-        held_out = random_part(labels, size, rng)
-        return [(np.delete(rows, held_out), rows[held_out])]
+        inside, outside = design.take(rows).held_out(
+            data.codes[rows],
+            self.calibration_size,
+            rng,
+            by_class=self.per_class,
+            name="calibration_size",
+        )
+        return [(rows[inside], rows[outside])]
 
     def _measure(self, parts: list[CalibrationRows]) -> None:
         """Coverage and size of the intervals of the calibration rows themselves."""
@@ -262,15 +279,17 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
             warn_caller(f"{hidden}{advice}.", CoverageWarning)
         self.mean_size_ = float(np.concatenate(size).mean())
 
-    def _check_calibration(self, alpha: float) -> None:
+    def _check_calibration(self, alpha: float, whole: str) -> None:
         codes = np.concatenate(self.calibration_codes_)
-        counts = np.bincount(codes, minlength=len(self.classes_))
+        weights = np.concatenate(self.calibration_weights_)
+        counts = np.rint(np.bincount(codes, weights, minlength=len(self.classes_))).astype(int)
         needed = fewest_rows(alpha) * len(self.calibration_scores_)
         if not self.per_class:
-            if len(codes) < needed:
+            found = round(weights.sum())
+            if found < needed:
                 warn_caller(
-                    f"A confidence of {self.confidence:g} needs {needed} calibration rows; found "
-                    f"{len(codes)}, so that intervals leave no label out.",
+                    f"A confidence of {self.confidence:g} needs {needed} calibration {whole}; "
+                    f"found {found}, so that intervals leave no label out.",
                     CoverageWarning,
                 )
             return
@@ -279,16 +298,16 @@ class ConformalOrdinal(AroundModel, ProbabilityMixin, BaseEstimator):
             listed = ", ".join(f"{self.classes_[k]} ({counts[k]})" for k in rare)
             warn_caller(
                 f"A confidence of {self.confidence:g} in every class needs {needed} calibration "
-                f"rows of each; these have fewer and are in every interval: {listed}.",
+                f"{whole} of each; these have fewer and are in every interval: {listed}.",
                 CoverageWarning,
             )
 
     def _p_values(self, scores: Matrix, number: int) -> Matrix:
-        calibration = self.calibration_scores_[number]
+        calibration, weights = self.calibration_scores_[number], self.calibration_weights_[number]
         if not self.per_class:
-            return conformal_p_values(scores, calibration)
+            return conformal_p_values(scores, calibration, weights)
         codes = self.calibration_codes_[number]
-        p_values = conformal_p_values_by_class(scores, calibration, codes)
+        p_values = conformal_p_values_by_class(scores, calibration, codes, weights)
         p_values[:, self._unseen] = 0.0
         return p_values
 
@@ -381,31 +400,37 @@ class CalibrationRows:
         The true labels.
     predicted : ndarray of shape (n,)
         The predicted ones.
+    groups : ndarray of shape (n,)
+        The group of each row; its own where there are no groups.
     """
 
     model: Any
     scores: Matrix
     codes: Codes
     predicted: Codes
+    groups: Codes
 
     @classmethod
-    def of(cls, model: FittedModel, data: OrdinalData, rows: Codes) -> CalibrationRows:
+    def of(
+        cls, model: FittedModel, data: OrdinalData, design: RowDesign, rows: Codes
+    ) -> CalibrationRows:
         """Score rows by a model that is fitted already."""
         scores, predicted = nonconformity_scores(model, _safe_indexing(data.X, rows))
-        return cls(model.model, scores, data.codes[rows], predicted)
+        groups = rows if design.groups is None else design.groups[rows]
+        return cls(model.model, scores, data.codes[rows], predicted, groups)
 
     @classmethod
     def held_out(
-        cls, estimator: Any, data: OrdinalData, inside: Codes, outside: Codes
+        cls, estimator: Any, data: OrdinalData, design: RowDesign, inside: Codes, outside: Codes
     ) -> CalibrationRows:
         """Score the rows outside by a model that is fitted on those inside."""
-        return cls.of(fit_on_codes(estimator, data, inside), data, outside)
+        return cls.of(fit_on_codes(estimator, data, inside, design), data, design, outside)
 
-    def ascending(self) -> tuple[Vector, Codes]:
-        """Scores of the true labels in ascending order, and these labels."""
+    def ascending(self) -> tuple[Vector, Codes, Codes]:
+        """Scores of the true labels in ascending order, these labels, and groups of the rows."""
         own = self.scores[np.arange(len(self.codes)), self.codes]
         order = np.argsort(own, kind="stable")
-        return own[order], self.codes[order]
+        return own[order], self.codes[order], self.groups[order]
 
 
 def nonconformity_scores(model: FittedModel, X: Any) -> tuple[Matrix, Codes]:

@@ -156,5 +156,5 @@ def ordinal_report(pairs: LabelPairs) -> OrdinalReport:
 
 def _cells(values: list[float]) -> list[str]:
     n, *shares, signed = values
-    texts = [f"{n:.10g}", *(f"{share:.3f}" for share in shares), f"{signed:+.3f}"]
+    texts = [f"{round(n, 1):.10g}", *(f"{share:.3f}" for share in shares), f"{signed:+.3f}"]
     return ["–" if np.isnan(value) else text for value, text in zip(values, texts, strict=True)]

@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from .._utils.messages import warn_caller
-from .._utils.types import CostLike, LabelsLike, MatrixLike
+from .._utils.types import CostLike, KeysLike, LabelsLike, MatrixLike, SplitsLike, VectorLike
 from ..base.nested import fresh
+from ..base.row_design import RowDesign
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
@@ -25,7 +26,7 @@ from .preparation import candidate_pipeline, searched_settings
 from .roster import Candidate
 from .roster import candidates as all_candidates
 from .schedule import Schedule
-from .splitters import repeated_splits
+from .splitters import contest_splits
 from .workers import count_jobs, run_tasks
 
 
@@ -77,6 +78,7 @@ class ExperimentRun:
         self, experiment: Experiment, store: Path | str | None = None, *, fresh: bool = False
     ) -> None:
         self.experiment = experiment
+        self._scale, self._truth = read_scale(experiment.y, experiment.classes)
         self._store = None if store is None else OutcomeStore(store, experiment)
         kept, self.foreign = self._open(fresh)
         self.reused = len(kept)
@@ -106,14 +108,18 @@ class ExperimentRun:
 
     def board(self) -> Leaderboard:
         """The table of what has been finished."""
-        training, test = self.experiment.splits[0]
+        sizes = np.mean([[len(rows) for rows in split] for split in self.experiment.splits], axis=0)
         found = {name: self._row(name) for name in self.experiment.entries}
         return Leaderboard.of(
             [row for row in found.values() if row is not None],
             "mae" if self.experiment.cost is None else "cost",
-            sizes=(len(training), len(test)),
+            sizes=(round(sizes[0]), round(sizes[1])),
             planned=len(self.experiment.splits),
             failures={name: e for name, e in self._errors.items() if found[name] is None},
+            how=self.experiment.how,
+            labels=self._scale,
+            truth=self._truth,
+            design=self.experiment.design,
         )
 
     def row(self, model: str) -> LeaderboardRow | None:
@@ -157,8 +163,9 @@ class ExperimentRun:
         outcomes = [o for (name, _), o in sorted(self._outcomes.items()) if name == model]
         if not outcomes:
             return None
+        splits = self.experiment.splits
         measures = [*SHOWN, *([] if self.experiment.cost is None else ["cost"])]
-        folds = {measure: np.full(len(self.experiment.splits), math.nan) for measure in measures}
+        folds = {measure: np.full(len(splits), math.nan) for measure in measures}
         for outcome in outcomes:
             for measure, value in outcome.figures.items():
                 folds[measure][outcome.fold] = value
@@ -169,6 +176,7 @@ class ExperimentRun:
             tuple(dict(outcome.settings) for outcome in outcomes),
             self.experiment.entries[model].group,
             self._note(model),
+            tuple((splits[o.fold][1], o.codes, o.probabilities) for o in outcomes),
         )
 
     def _note(self, model: str) -> str:
@@ -189,6 +197,11 @@ def run_contest(
     folds: int = 5,
     repeats: int = 2,
     cost: CostLike | None = None,
+    sample_weight: VectorLike | None = None,
+    groups: KeysLike | None = None,
+    time: VectorLike | None = None,
+    gap: float = 0.0,
+    cv: SplitsLike | None = None,
     n_jobs: int | None = None,
     random_state: int = 0,
     store: Path | str | None = None,
@@ -197,7 +210,9 @@ def run_contest(
     """Compare candidates by repeated stratified cross-validation within a time budget.
 
     Preparation, the search of settings (3 folds of the training part) and the fit see the training
-    part of a fold only. Every model gets its first fold before any gets its second.
+    part of a fold only. Every model gets its first fold before any gets its second. With groups
+    whole groups are held out, with times rows later than those learnt from, in the search of
+    settings too.
 
     Parameters
     ----------
@@ -217,6 +232,19 @@ def run_contest(
     cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), optional
         Row y, column r: the cost of predicting r when the truth is y. It ranks the models, and
         those that take a cost learn with it.
+    sample_weight : array-like of shape (n,), optional
+        What each row counts, in every fit and every measure; only ratios matter. A labelled table
+        may have weights, groups and times with it.
+    groups : array-like of shape (n,), optional
+        What each row belongs to, such as a patient.
+    time : array-like of shape (n,), optional
+        When each row was taken, as numbers or dates. The later rows fall into `folds` windows of
+        about the same size, each predicted once from what lies before it; with groups too, from
+        other groups, `repeats` times.
+    gap : float
+        Time, in days where `time` holds dates, between a window and what is learnt from.
+    cv : int, splitter or iterable of splits, optional
+        In place of `folds` and `repeats`; a splitter is handed the groups.
     n_jobs : int, optional
         Processes with one thread each, as in joblib; with one, all runs in this process.
     random_state : int
@@ -243,7 +271,19 @@ def run_contest(
     ('LinearSVOR', ())
     """
     experiment = make_experiment(
-        table, y, candidates, classes, folds, repeats, cost, random_state=random_state
+        table,
+        y,
+        candidates,
+        classes,
+        folds,
+        repeats,
+        cost,
+        random_state=random_state,
+        sample_weight=sample_weight,
+        groups=groups,
+        time=time,
+        gap=gap,
+        cv=cv,
     )
     contest = ExperimentRun(experiment, store)
     return finish(contest, budget=budget, n_jobs=n_jobs, on_progress=on_progress)
@@ -257,11 +297,16 @@ def compare_models(
     classes: LabelsLike | None = None,
     folds: int = 5,
     repeats: int = 2,
+    sample_weight: VectorLike | None = None,
+    groups: KeysLike | None = None,
+    time: VectorLike | None = None,
+    gap: float = 0.0,
+    cv: SplitsLike | None = None,
     n_jobs: int | None = None,
     random_state: int = 0,
     on_row: Callable[[LeaderboardRow], None] | None = None,
 ) -> Leaderboard:
-    """Cross-validate models on the same repeated stratified folds.
+    """Cross-validate models on the same folds, repeated and stratified by default.
 
     Parameters
     ----------
@@ -273,6 +318,8 @@ def compare_models(
         The labels from lowest to highest.
     folds, repeats : int
         Folds of each cross-validation, and cross-validations.
+    sample_weight, groups, time, gap, cv
+        As for `run_contest`.
     n_jobs : int, optional
         Processes, as in joblib.
     random_state : int
@@ -298,8 +345,11 @@ def compare_models(
     scale, codes = read_scale(y, classes)
     known = scale.classes.tolist()
     entries = {n: Entry(n, fresh(model, classes=known)) for n, model in models.items()}
-    splits = repeated_splits(codes, folds, repeats, random_state)
-    experiment = Experiment(X, y, known, splits, entries, random_state=random_state, strict=True)
+    design = RowDesign.of(len(codes), sample_weight, groups, time, gap)
+    splits, how = contest_splits(codes, design, folds, repeats, random_state, cv, X)
+    experiment = Experiment(
+        X, y, known, splits, entries, None, random_state, strict=True, design=design, how=how
+    )
     contest = ExperimentRun(experiment)
     with closing(contest.run(n_jobs=n_jobs)) as steps:
         for progress in steps:
@@ -338,8 +388,17 @@ def make_experiment(
     cost: Any = None,
     *,
     random_state: int = 0,
+    sample_weight: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    gap: float = 0.0,
+    cv: Any = None,
 ) -> Experiment:
     """Data, folds and candidates of a contest, checked; parameters as for `run_contest`."""
+    if isinstance(table, LabelledTable):
+        sample_weight = table.weights if sample_weight is None else sample_weight
+        groups = table.groups if groups is None else groups
+        time = table.times if time is None else time
     X, y, classes, schema = _read(table, y, classes)
     scale, codes = read_scale(y, classes)
     known = scale.classes.tolist()
@@ -363,11 +422,13 @@ def make_experiment(
             candidate_pipeline(candidate, schema, classes=known, cost=cost),
             searched_settings(candidate, schema, X),
             candidate.group,
+            calibrated=True,
         )
         for name, candidate in roster.items()
     }
-    splits = repeated_splits(codes, folds, repeats, random_state)
-    return Experiment(X, y, known, splits, entries, cost, random_state)
+    design = RowDesign.of(len(codes), sample_weight, groups, time, gap)
+    splits, how = contest_splits(codes, design, folds, repeats, random_state, cv, X)
+    return Experiment(X, y, known, splits, entries, cost, random_state, design=design, how=how)
 
 
 def _read(table: Any, y: Any, classes: Any) -> tuple[Any, Any, Any, Any]:

@@ -7,12 +7,14 @@ unfinished is dropped.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import signal
 import threading
 import time
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -22,34 +24,41 @@ from typing import Any
 import joblib
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 
 from .._utils.files import AppendLog
 from .._utils.packages import package_versions
-from ..metrics import cost_scorer, get_scorer
-from ..metrics.measures import MEASURES
-from ..ordinal.labels import read_scale
+from ..base.nested import fit_arguments
+from ..base.reading import FittedModel
+from ..base.row_design import RowDesign
+from ..metrics.measures import Need, measure_responses
+from ..ordinal.labels import OrdinalScale, read_scale
 from .leaderboard import SHOWN
-from .preparation import SEARCH_FOLDS, best_settings
+from .preparation import with_probabilities
 from .schedule import FoldTask
+from .settings_search import SEARCH_FOLDS, best_settings
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A whole estimator, with preparation, and the grid of its parameters that is searched."""
+    """A whole estimator, with preparation, and the grid of its parameters that is searched.
+
+    With `calibrated` it is given probabilities if it has none of its own.
+    """
 
     name: str
     estimator: Any
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     group: str = ""
+    calibrated: bool = False
 
 
 @dataclass(frozen=True)
 class Experiment:
     """What all tasks share: data, folds, what is measured, and who takes part.
 
-    With ``strict`` a task that fails raises, and warnings are not silenced.
+    With ``strict`` a task that fails raises, and warnings are not silenced. `how` says what the
+    folds are.
     """
 
     X: Any
@@ -60,9 +69,11 @@ class Experiment:
     cost: Any = None
     random_state: int = 0
     strict: bool = False
+    design: RowDesign = field(default_factory=RowDesign)
+    how: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """What a task has found.
 
@@ -80,6 +91,10 @@ class Outcome:
         Whether the search took too long, so that the model's own settings were used.
     error : str
         Why it failed; empty if it did not.
+    codes : ndarray of shape (n_test,), optional
+        Ranks predicted for the test rows.
+    probabilities : ndarray of shape (n_test, K), optional
+        Class probabilities of the test rows, if the model has them.
     """
 
     model: str
@@ -90,6 +105,8 @@ class Outcome:
     settings: Mapping[str, Any] = field(default_factory=dict)
     search_given_up: bool = False
     error: str = ""
+    codes: Any = None
+    probabilities: Any = None
 
 
 class TooSlowError(BaseException):
@@ -128,10 +145,19 @@ def _measure(experiment: Experiment, task: FoldTask, clock: Callable[[], float])
         started = clock()
     left = None if task.limit is None else max(0.1, task.limit - (searched - begun))
     with time_limit(left):
-        model = clone(entry.estimator).set_params(**settings).fit(X, y)
+        model = clone(entry.estimator).set_params(**settings)
+        if entry.calibrated:
+            model = with_probabilities(
+                model,
+                classes=experiment.classes,
+                cost=experiment.cost,
+                random_state=experiment.random_state,
+            )
+        model.fit(X, y, **fit_arguments(model, experiment.design.take(training)))
         fitted = time.perf_counter()
-        rows = _safe_indexing(experiment.X, test), _safe_indexing(experiment.y, test)
-        figures = _figures(experiment, model, *rows)
+        reader = FittedModel(model, OrdinalScale(np.asarray(experiment.classes)))
+        codes, probabilities = reader.codes_and_probabilities(_safe_indexing(experiment.X, test))
+        figures = test_figures(experiment, test, codes, probabilities)
     return Outcome(
         task.model,
         task.fold,
@@ -140,6 +166,8 @@ def _measure(experiment: Experiment, task: FoldTask, clock: Callable[[], float])
         seconds=clock() - started,
         settings=settings,
         search_given_up=given_up,
+        codes=codes.astype(np.int16),
+        probabilities=None if probabilities is None else probabilities.astype(np.float32),
     )
 
 
@@ -153,21 +181,29 @@ def _search(
         # The other half of the time is for the fit.
         with time_limit(None if task.limit is None else 0.5 * task.limit):
             known = experiment.classes, experiment.cost, experiment.random_state
-            return best_settings(entry.estimator, entry.settings, X, y, *known), False
+            design = experiment.design.take(experiment.splits[task.fold][0])
+            found = best_settings(entry.estimator, entry.settings, X, y, *known, design=design)
+            return found, False
     except TooSlowError:
         return {}, True
 
 
-def _figures(experiment: Experiment, model: Any, X: Any, y: Any) -> dict[str, float]:
-    scorers = {
-        key: get_scorer(MEASURES[key].scorer, classes=experiment.classes)
-        for key in SHOWN
-        if MEASURES[key].needs != "probabilities" or hasattr(model, "predict_proba")
-    }
-    if experiment.cost is not None:
-        scorers["cost"] = cost_scorer(experiment.cost, classes=experiment.classes)
-    found = check_scoring(model, scoring=scorers)(model, X, y)
-    return {key: float(MEASURES[key].sign * value) for key, value in found.items()}
+def test_figures(
+    experiment: Experiment, test: Any, codes: Any, probabilities: Any
+) -> dict[str, float]:
+    """Measures of what is predicted for the test rows, each row with its weight."""
+    known = {"classes": np.arange(len(experiment.classes))}
+    truth = read_scale(_safe_indexing(experiment.y, test), experiment.classes)[1]
+    weights = experiment.design.weights
+    if weights is not None:
+        known["sample_weight"] = weights[test]
+    responses: dict[Need, Any] = {"labels": codes}
+    if probabilities is not None:
+        responses["probabilities"] = probabilities
+    found = measure_responses(SHOWN, truth, responses, **known)
+    if experiment.cost is None:
+        return found
+    return found | measure_responses(["cost"], truth, responses, cost=experiment.cost, **known)
 
 
 @contextmanager
@@ -235,26 +271,49 @@ class OutcomeStore:
     def append(self, outcome: Outcome) -> None:
         """Keep an outcome, on disk before this returns."""
         keys = {"experiment": self._experiment, "entry": self._entries[outcome.model]}
-        self._log.append({**keys, "outcome": asdict(outcome)})
+        self._log.append({**keys, "outcome": _as_json(asdict(outcome))})
 
     def _parse(self, line: bytes) -> Outcome | None:
         try:
             content = json.loads(line)
-            outcome = Outcome(**content["outcome"])
+            outcome = Outcome(**_from_json(content["outcome"]))
             ours = (self._experiment, self._entries.get(outcome.model))
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, zlib.error):
             return None
         return outcome if (content.get("experiment"), content.get("entry")) == ours else None
 
 
+_ARRAYS = {"codes": np.int16, "probabilities": np.float32}
+
+
+def _as_json(outcome: dict[str, Any]) -> dict[str, Any]:
+    """What a line holds of an outcome: predictions as compressed bytes."""
+    for name in _ARRAYS:
+        if outcome[name] is not None:
+            packed = zlib.compress(np.ascontiguousarray(outcome[name]).tobytes(), 1)
+            outcome[name] = base64.b64encode(packed).decode()
+    return outcome
+
+
+def _from_json(content: dict[str, Any]) -> dict[str, Any]:
+    found = dict(content)
+    for name, dtype in _ARRAYS.items():
+        if found[name] is not None:
+            found[name] = np.frombuffer(zlib.decompress(base64.b64decode(found[name])), dtype)
+    if found["probabilities"] is not None:
+        found["probabilities"] = found["probabilities"].reshape(len(found["codes"]), -1)
+    return found
+
+
 def experiment_key(experiment: Experiment) -> str:
-    """Digest of everything but the entries: data, labels and their order, folds, seed, cost."""
+    """Digest of all but the entries: data, labels and their order, weights, folds, seed, cost."""
     digest = hashlib.sha256()
     for part in (
         *_input_parts(experiment.X),
         read_scale(experiment.y, experiment.classes)[1],
         json.dumps([str(label) for label in experiment.classes]),
         *(rows for fold in experiment.splits for rows in fold),
+        *("" if part is None else part for part in vars(experiment.design).values()),
         "" if experiment.cost is None else np.asarray(experiment.cost),
         str(experiment.random_state),
     ):
@@ -273,12 +332,12 @@ def _input_parts(X: Any) -> list[Any]:
 
 
 def _as_bytes(part: Any) -> bytes:
-    if isinstance(part, str):
-        return part.encode()
+    if isinstance(part, str | float):
+        return str(part).encode()
     return f"{part.dtype}{part.shape}".encode() + np.ascontiguousarray(part).tobytes()
 
 
 def _entry_key(entry: Entry) -> str:
     settings = sorted((name, list(values)) for name, values in entry.settings.items())
-    content = (entry.estimator, settings, SEARCH_FOLDS)
+    content = (entry.estimator, settings, entry.calibrated, SEARCH_FOLDS)
     return str(joblib.hash((content, sorted(package_versions(_PACKAGES).items()))))

@@ -17,9 +17,13 @@ import numpy.typing as npt
 
 from .._utils.escapes import inert_cell, markdown_cell
 from .._utils.frames import aligned
+from .._utils.types import Codes
+from ..base.row_design import RowDesign
 from ..metrics import NemenyiResult, nemenyi_test
 from ..metrics.measures import MEASURES
 from ..metrics.significance import Summary, corrected_resampled_t_test
+from ..ordinal.labels import OrdinalScale
+from .holdout import FoldPredictions, Holdout
 
 #: Measures of every leaderboard; "cost" is there too if the user has a cost.
 SHOWN = ("mae", "zero_one", "qwk", "rps")
@@ -50,6 +54,9 @@ class LeaderboardRow:
         "ordinal", "outsider" or "baseline"; empty where it is not known.
     note : str
         Why there are fewer folds than planned, or what else a reader should know.
+    predictions : tuple
+        For each fold that was run its test rows, the ranks predicted for them, and their class
+        probabilities.
     """
 
     model: str
@@ -58,6 +65,7 @@ class LeaderboardRow:
     settings: tuple[Mapping[str, Any], ...] = ()
     group: str = ""
     note: str = ""
+    predictions: tuple[FoldPredictions, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def n_folds(self) -> int:
@@ -100,6 +108,14 @@ class Leaderboard:
         Models without any fold, and why.
     interrupted : bool
         Whether Ctrl-C ended the contest.
+    how : str
+        What the folds are, such as "5 folds × 2"; empty where it is not known.
+    labels : OrdinalScale, optional
+        The labels from lowest to highest.
+    truth : ndarray of shape (n,), optional
+        Rank of the label of every row.
+    design : RowDesign, optional
+        Weights, groups and times of the rows.
     """
 
     rows: tuple[LeaderboardRow, ...]
@@ -108,6 +124,10 @@ class Leaderboard:
     planned: int = 0
     failures: Mapping[str, str] = field(default_factory=dict)
     interrupted: bool = False
+    how: str = ""
+    labels: OrdinalScale | None = field(default=None, repr=False, compare=False)
+    truth: Codes | None = field(default=None, repr=False, compare=False)
+    design: RowDesign | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, rows: Any, measure: str = "mae", **more: Any) -> Leaderboard:
@@ -127,6 +147,44 @@ class Leaderboard:
         if not self.rows:
             raise ValueError("The leaderboard has no rows, so that there is no best model.")
         return self.rows[0]
+
+    def find(self, model: str) -> LeaderboardRow | None:
+        """The row of a model, if it has one."""
+        return next((row for row in self.rows if row.model == model), None)
+
+    @property
+    def best_(self) -> str:
+        """Name of the best model."""
+        return self.best.model
+
+    @property
+    def predictions_(self) -> dict[str, Holdout]:
+        """What each model predicts for rows that it has not seen, by its name."""
+        return {row.model: self.held_out(row) for row in self.rows}
+
+    def held_out(self, row: LeaderboardRow) -> Holdout:
+        """What a model predicts for rows that it has not seen."""
+        if self.labels is None or self.truth is None or not row.predictions:
+            raise ValueError(f"The leaderboard has no predictions of {row.model!r}.")
+        return Holdout.of(row.predictions, self.truth, self.labels.classes)
+
+    def figures(self, model: str, confidence: float) -> dict[str, float]:
+        """Means and standard errors (``<measure>_se``) over folds, those of intervals included.
+
+        The intervals are those of `Holdout.intervals`.
+        """
+        row = self.find(model)
+        if row is None:
+            return {}
+        folds = {m: f[np.isfinite(f)].tolist() for m, f in row.folds.items()}
+        if row.predictions:
+            folds |= self.held_out(row).interval_figures(confidence, self.design)
+        found = {measure: Summary.of(values) for measure, values in folds.items() if values}
+        return {
+            f"{measure}{end}": getattr(summary, part)
+            for measure, summary in found.items()
+            for end, part in (("", "mean"), ("_se", "se"))
+        }
 
     @property
     def notes(self) -> dict[str, list[str]]:

@@ -5,8 +5,7 @@ Both happen inside the cross-validation.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +14,14 @@ from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.utils.validation import _num_samples
 
-from .._utils.types import CostLike, LabelsLike, MatrixLike
-from ..base.nested import fresh
+from .._utils.types import CostLike, KeysLike, LabelsLike, MatrixLike, VectorLike
+from ..base.nested import fresh, knows_order
+from ..base.row_design import RowDesign
 from ..base.scores import CODINGS, TAILS, LevelCodes, TailScores, heavy_tails
-from ..metrics import cost_scorer
-from ..ordinal.labels import read_scale
-from .coarse_to_fine import CoarseToFineSearchCV
-from .splitters import stratified_folds
+from ..meta.calibration import OrdinalCalibrator
+from .settings_search import SEARCH_FOLDS, best_settings
 from .text_terms import TextTerms
 
 if TYPE_CHECKING:
@@ -165,10 +164,6 @@ def _names_may_collide(schema: Schema) -> bool:
     return any(name[:length] in starts for name in schema.names for length in lengths)
 
 
-#: Folds of the search inside a training part.
-SEARCH_FOLDS = 3
-
-
 def candidate_pipeline(
     candidate: Candidate, schema: Any, *, classes: Sequence[Any], cost: CostLike | None = None
 ) -> Pipeline:
@@ -209,6 +204,46 @@ def candidate_pipeline(
     return Pipeline([("prepare", preparation), ("model", model)])
 
 
+# Folds whose scores a model's probabilities are learnt from, where it has none of its own.
+_SCORE_FOLDS = 3
+
+
+def with_probabilities(
+    pipeline: Any, *, classes: Sequence[Any], cost: CostLike | None = None, random_state: int = 0
+) -> Any:
+    """A model as it is, or inside an `OrdinalCalibrator` if it has no probabilities of its own.
+
+    Those of a classifier that knows no order have columns in an order of their own. Labels stay the
+    model's.
+
+    Parameters
+    ----------
+    pipeline : estimator
+        Unfitted.
+    classes, cost, random_state
+        As for `candidate_pipeline`; the seed deals out the folds of scores.
+
+    Examples
+    --------
+    >>> from echelon import LinearSVOR, ProportionalOdds
+    >>> [
+    ...     type(with_probabilities(model, classes=[1, 2, 3])).__name__
+    ...     for model in (LinearSVOR(), ProportionalOdds())
+    ... ]
+    ['OrdinalCalibrator', 'ProportionalOdds']
+    """
+    if hasattr(pipeline, "predict_proba") and knows_order(pipeline):
+        return pipeline
+    return OrdinalCalibrator(
+        pipeline,
+        cv=_SCORE_FOLDS,
+        decision="inner",
+        cost="absolute" if cost is None else cost,
+        classes=list(classes),
+        random_state=random_state,
+    )
+
+
 def tune(
     candidate: Candidate,
     X: MatrixLike,
@@ -220,6 +255,9 @@ def tune(
     folds: int = SEARCH_FOLDS,
     n_jobs: int | None = None,
     random_state: int = 0,
+    sample_weight: VectorLike | None = None,
+    groups: KeysLike | None = None,
+    time: VectorLike | None = None,
 ) -> Pipeline:
     """Choose a candidate's settings by cross-validation on the given rows.
 
@@ -237,6 +275,9 @@ def tune(
         Processes, as in joblib.
     random_state : int
         Seed of the folds.
+    sample_weight, groups, time : array-like of shape (n,), optional
+        What rows count, what they belong to and when they were taken: groups are held out whole,
+        and rows that are held out are later than those learnt from.
 
     Returns
     -------
@@ -254,7 +295,9 @@ def tune(
     """
     pipeline = candidate_pipeline(candidate, schema, classes=classes, cost=cost)
     grid = searched_settings(candidate, schema, X)
-    settings = best_settings(pipeline, grid, X, y, classes, cost, random_state, folds, n_jobs)
+    design = RowDesign.of(_num_samples(X), sample_weight, groups, time)
+    known = classes, cost, random_state, folds, n_jobs, design
+    settings = best_settings(pipeline, grid, X, y, *known)
     return pipeline.set_params(**settings)
 
 
@@ -285,32 +328,3 @@ def _has_tails(schema: Schema | None, X: Any) -> bool:
     if schema is not None:
         X = X[schema.of_kind("number", "date")]
     return not issparse(X) and bool(heavy_tails(X).any())
-
-
-def best_settings(
-    estimator: Any,
-    settings: Mapping[str, Sequence[Any]],
-    X: Any,
-    y: Any,
-    classes: Sequence[Any],
-    cost: Any,
-    random_state: int,
-    folds: int = SEARCH_FOLDS,
-    n_jobs: int | None = None,
-) -> dict[str, Any]:
-    """Parameters of least mean cost over stratified folds; {} where there is nothing to search."""
-    if not settings:
-        return {}
-    search = CoarseToFineSearchCV(
-        estimator,
-        {name: list(values) for name, values in settings.items()},
-        fine_points=1,
-        scoring=cost_scorer("absolute" if cost is None else cost, classes=list(classes)),
-        cv=stratified_folds(read_scale(y, list(classes))[1], folds, random_state),
-        refit=False,
-        n_jobs=n_jobs,
-        error_score="raise",
-    )
-    # Settings that do not converge are no news where others are chosen.
-    with warnings.catch_warnings(action="ignore"):
-        return dict(search.fit(X, y).best_params_)

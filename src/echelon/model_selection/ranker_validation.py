@@ -30,6 +30,7 @@ from .._utils.types import (
     Vector,
     VectorLike,
 )
+from ..base.row_design import Split
 from ..metrics.ranking.misranking import stated_misranking_loss
 from ..metrics.ranking.queries import read_label_column
 from ..metrics.ranking.summary import QueryScores
@@ -38,7 +39,7 @@ from ..metrics.significance import Summary
 from ..ordinal.arrays import check_weights, require_count
 from ..pairs import PairSet
 from ..pairs.queries import query_codes
-from .splitters import PairKFold, QueryKFold, Split, dealt_splits
+from .splitters import PairKFold, QueryKFold, dealt_splits
 
 
 @dataclass(frozen=True)

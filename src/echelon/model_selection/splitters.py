@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from heapq import heapreplace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.model_selection import (
     RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedKFold,
+    check_cv,
 )
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
@@ -26,11 +28,9 @@ from sklearn.utils.validation import _num_samples
 from .._utils.messages import require_choice
 from .._utils.types import Codes, Index, KeysLike, LabelsLike, MatrixLike, RandomStateLike
 from ..base.folds import dealt_parts
+from ..base.row_design import RowDesign, Split
 from ..ordinal.arrays import require_count
 from ..pairs.queries import query_codes
-
-#: Training and test rows.
-Split = tuple[Index, Index]
 
 
 def stratified_folds(codes: Codes, folds: int, random_state: int) -> list[Split]:
@@ -44,6 +44,53 @@ def repeated_splits(codes: Codes, folds: int, repeats: int, random_state: int) -
     return _split(
         RepeatedStratifiedKFold, codes, folds, n_repeats=repeats, random_state=random_state
     )
+
+
+def contest_splits(
+    codes: Codes,
+    design: RowDesign,
+    folds: int = 5,
+    repeats: int = 2,
+    random_state: int = 0,
+    cv: Any = None,
+    X: Any = None,
+) -> tuple[list[Split], str]:
+    """Training and test rows of a contest, and what they are in words.
+
+    Rows of weight zero are in neither. An integer `cv` is a number of folds, dealt out once.
+    """
+    rows = design.counted(len(codes))
+    counted, known = design.take(rows), codes[rows]
+    if cv is not None and not isinstance(cv, Integral):
+        splitter = check_cv(cv, codes, classifier=True)
+        X = np.zeros(len(codes)) if X is None else X
+        found = list(splitter.split(X, codes, design.groups))
+        inside = np.isin(np.arange(len(codes)), rows)
+        kept = [tuple(np.asarray(p)[inside[np.asarray(p)]] for p in s) for s in found]
+        splits = [(a, b) for a, b in kept if len(a) and len(b)]
+        return splits, f"{len(splits)} splits as given"
+    if cv is not None:
+        folds, repeats = int(cv), 1
+    if counted.is_plain:
+        splits = repeated_splits(known, folds, repeats, random_state)
+        said = f"{folds} folds × {repeats}"
+    else:
+        require_count("folds", folds, 2)
+        require_count("repeats", repeats)
+        rng = np.random.RandomState(random_state)
+        # Windows of time alone are the same again.
+        repeats = 1 if counted.groups is None else repeats
+        splits = [s for _ in range(repeats) for s in counted.folds(known, folds, rng)]
+        said = _designed_words(counted, len(splits), repeats)
+    return [(rows[a], rows[b]) for a, b in splits], said
+
+
+def _designed_words(design: RowDesign, n: int, repeats: int) -> str:
+    if design.times is None:
+        return f"{n // repeats} folds of whole groups × {repeats}"
+    if design.groups is None:
+        return f"{n} windows of time, each after what is learnt from"
+    return f"{n} parts of later rows of groups that are not learnt from"
 
 
 def _split(splitter: Any, codes: Codes, folds: int, **options: Any) -> list[Split]:

@@ -29,6 +29,20 @@ inequality, and E f(p_m) ≤ ∫₀^{2α} (2 − u/α) du = 2α as p_m is stocha
 uniform number. ∎ In practice the coverage is near 1 − α: the factor is the price of dependence at
 its worst. The set need not be contiguous; its hull with the prediction only adds labels.
 
+**Theorem 4 (groups).** Let the rows come in groups that are exchangeable, G of them for
+calibration, and let the new row be drawn at random from a new group. If each calibration row
+counts 1/n_g, with n_g the number of rows of its group,
+
+    p(y) = (1 + Σ_{i : s_i ≥ s(x, y)} 1/n_g(i)) / (G + 1)
+
+has P(p(Y) ≤ α) ≤ α [LBW23]. *Proof.* Let r(s) be the mean over all G + 1 groups, the new one
+among them, of the share of a group's rows whose score is s or more. It is the probability that the
+score of a row drawn at random from a group drawn at random is s or more, so that r of such a score
+is at most α with probability α at most, whatever the groups; given all groups, the new row's score
+is one such draw. The new group's own share is at most one, hence p(Y) ≥ r. ∎ With a row in each
+group this is theorem 1. Rows of a group whose others were calibrated on fare no worse in practice,
+but nothing is promised for them.
+
 Numbers within a rounding error of each other count as equal, which can only add labels.
 """
 
@@ -150,8 +164,10 @@ def miscoverage(confidence: float) -> float:
     return round(1.0 - float(confidence), 12)
 
 
-def conformal_p_values(scores: Matrix, calibration: Vector) -> Matrix:
-    """p(y) of theorem 1 for every row and label.
+def conformal_p_values(
+    scores: Matrix, calibration: Vector, weights: Vector | None = None
+) -> Matrix:
+    """p(y) of theorem 1, or of theorem 4, for every row and label.
 
     Parameters
     ----------
@@ -159,6 +175,8 @@ def conformal_p_values(scores: Matrix, calibration: Vector) -> Matrix:
         Of new rows.
     calibration : ndarray of shape (m,)
         Scores of the labels of the calibration rows, ascending.
+    weights : ndarray of shape (m,), optional
+        What these rows count: one divided by the rows of their group.
 
     Returns
     -------
@@ -169,13 +187,30 @@ def conformal_p_values(scores: Matrix, calibration: Vector) -> Matrix:
     >>> conformal_p_values(np.array([[0.0, 0.5, 9.0]]), np.array([0.0, 0.5, 1.0]))
     array([[1.  , 0.75, 0.25]])
     """
+    counted = np.ones(len(calibration)) if weights is None else weights
+    above = np.append(np.cumsum(counted[::-1])[::-1], 0.0)
     # Infinite scores stay infinite.
     eased = scores - _SLACK * np.minimum(1.0 + scores, np.finfo(np.float64).max)
     smaller = np.searchsorted(calibration, eased.ravel()).reshape(scores.shape)
-    return np.asarray((1.0 + len(calibration) - smaller) / (len(calibration) + 1.0))
+    return np.asarray((1.0 + above[smaller]) / (1.0 + above[0]))
 
 
-def conformal_p_values_by_class(scores: Matrix, calibration: Vector, codes: Codes) -> Matrix:
+def one_per_group(groups: Codes, classes: Codes | None = None) -> Vector:
+    """Weights of rows that sum to one over each group, or over its rows of each class.
+
+    Examples
+    --------
+    >>> one_per_group(np.array([3, 7, 3])).tolist()
+    [0.5, 1.0, 0.5]
+    """
+    keys = groups[None] if classes is None else np.stack([groups, classes])
+    _, unit = np.unique(keys, axis=1, return_inverse=True)
+    return np.asarray(1.0 / np.bincount(unit.ravel())[unit.ravel()])
+
+
+def conformal_p_values_by_class(
+    scores: Matrix, calibration: Vector, codes: Codes, weights: Vector
+) -> Matrix:
     """p(y) of theorem 2: each label is compared with the calibration rows of its own class.
 
     Parameters
@@ -185,6 +220,8 @@ def conformal_p_values_by_class(scores: Matrix, calibration: Vector, codes: Code
         Ascending.
     codes : ndarray of shape (m,)
         Classes of the calibration rows.
+    weights : ndarray of shape (m,)
+        What they count: one, or one divided by the rows of their group and class.
 
     Returns
     -------
@@ -192,7 +229,8 @@ def conformal_p_values_by_class(scores: Matrix, calibration: Vector, codes: Code
         One for a class without calibration rows.
     """
     columns = [
-        conformal_p_values(scores[:, [y]], calibration[codes == y]) for y in range(scores.shape[1])
+        conformal_p_values(scores[:, [y]], calibration[codes == y], weights[codes == y])
+        for y in range(scores.shape[1])
     ]
     return np.hstack(columns)
 
@@ -224,7 +262,7 @@ def covering_interval(p_values: Matrix, predicted: Codes, alpha: float) -> tuple
 
 
 def fewest_rows(alpha: float) -> int:
-    """Calibration rows below which p is above α for every label, so that all labels are kept.
+    """Calibration rows, or groups, below which p is above α for every label: all are kept.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -20,12 +20,15 @@ from .._utils.files import write_whole
 from .._utils.messages import printable
 from .._utils.packages import package_version, require_extra
 from .._utils.types import ClassesLike, CostLike, EstimatorLike, LabelsLike, MatrixLike
+from ..base.nested import fit_arguments
+from ..base.row_design import RowDesign
 from ..inspection.holdout import unfitted
 from ..model_selection import Leaderboard, candidate_pipeline, find_candidate
+from ..model_selection.preparation import with_probabilities
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..plots.display import name_of
-from ..tables import LabelledTable, Schema, rows_digest
+from ..tables import LabelledTable, Schema
 from ..trained import TrainedModel
 from .content import LeftOutError, Section
 from .facts import Facts, Rows, Settings, Study
@@ -256,18 +259,20 @@ class _Given:
     classes: Any
     target: str | None
     schema: Schema | None = None
+    design: RowDesign = field(default_factory=RowDesign)
 
     @classmethod
     def of(cls, X: Any, y: Any, classes: Any, target: str | None) -> _Given:
-        schema = None
+        schema, design = None, RowDesign()
         if isinstance(X, LabelledTable):
             schema, target = X.schema, X.target if target is None else target
             classes = X.classes if classes is None else classes
+            design = RowDesign.of(len(X.y), X.weights, X.groups, X.times)
             X, y = X.X, X.y if y is None else y
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
             raise ValueError(f"X and y must be given together; {missing} is missing.")
-        return cls(X, y, classes, target, schema)
+        return cls(X, y, classes, target, schema, design)
 
     @property
     def target_name(self) -> str:
@@ -285,7 +290,7 @@ class _Given:
             raise ValueError(f"y must have as many rows as X, {n}; found {len(codes)}.")
         # A wrong cost is told before anything is fitted.
         cost_matrix(settings.cost, scale.n_classes)
-        return Rows(self.X, self.y, scale, codes, self.schema)
+        return Rows(self.X, self.y, scale, codes, self.schema, self.design)
 
 
 def _facts(subject: Any, leaderboard: Any, given: _Given, settings: Settings) -> Facts:
@@ -309,7 +314,7 @@ def _comparison_facts(board: Leaderboard, given: _Given, settings: Settings) -> 
     if rows is not None and board.rows:
         name = board.best.model
         rows, model = _best_model(board, rows, settings)
-        study = None if model is None else Study(model, rows, settings)
+        study = None if model is None else Study(model, rows, settings, board=board, name=name)
     return Facts(name, given.target_name, settings, board, rows=rows, study=study)
 
 
@@ -321,13 +326,15 @@ def _trained_facts(trained: TrainedModel, board: Any, given: _Given, settings: S
     rows = replace(given, schema=trained.schema).rows(settings, trained.classes)
     study = None
     if rows is not None:
-        known = trained.extra.get("rows_digest")
+        seen = trained.was_fitted_to(rows.X, rows.codes)
         study = Study(
             trained.estimator,
             rows,
             settings,
             intervals=trained.intervals,
-            is_training=known is not None and known == rows_digest(rows.X, rows.codes),
+            seen=None if seen is None else int(seen.sum()),
+            board=trained.leaderboard if board is None else board,
+            name=trained.name,
         )
     target = given.target or trained.target
     return Facts(trained.name, target, settings, board, trained, rows, study)
@@ -345,7 +352,10 @@ def _estimator_facts(subject: Any, board: Any, given: _Given, settings: Settings
         raise ValueError("X and y must be given with an estimator.")
     if settings.cv == "prefit" and not fitted:
         raise ValueError("cv must be a number of folds for an estimator that is not fitted.")
-    model = subject if fitted else unfitted(subject, rows.scale).fit(rows.X, rows.y)
+    model = subject
+    if not fitted:
+        model = unfitted(subject, rows.scale)
+        model.fit(rows.X, rows.y, **fit_arguments(model, rows.design))
     study = Study(model, rows, settings)
     name = name_of(subject)
     return Facts(name, given.target_name, settings, board, rows=rows, study=study)
@@ -373,7 +383,13 @@ def _best_model(board: Leaderboard, rows: Rows, settings: Settings) -> tuple[Row
         key if key.startswith(("model__", "prepare__")) else f"model__{key}": value
         for key, value in board.best.usual_settings.items()
     }
-    return rows, pipeline.set_params(**chosen).fit(rows.X, rows.y)
+    model = with_probabilities(
+        pipeline.set_params(**chosen),
+        classes=rows.scale.classes.tolist(),
+        cost=None if settings.is_absolute else settings.cost,
+        random_state=settings.random_state,
+    )
+    return rows, model.fit(rows.X, rows.y, **fit_arguments(model, rows.design))
 
 
 def _folds(cv: Any) -> Any:

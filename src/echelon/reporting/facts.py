@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from .._utils.types import Codes, CostLike, Index, Matrix
+from .._utils.types import Codes, CostLike, Index, Matrix, Vector
+from ..base.nested import fit_arguments
+from ..base.row_design import RowDesign, Split
 from ..inspection import (
     Importance,
     Profile,
@@ -20,7 +22,8 @@ from ..inspection import (
 from ..inspection.holdout import rows_of, unfitted
 from ..inspection.table import Response, stated_kinds
 from ..metrics import OrdinalReport, ordinal_report
-from ..model_selection import Leaderboard
+from ..model_selection import Leaderboard, LeaderboardRow
+from ..model_selection.holdout import Holdout
 from ..model_selection.splitters import dealt_splits
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale
@@ -33,6 +36,8 @@ _QUARTER = 4
 MOST_ROWS = 1000
 _LONGEST_LABEL = 48
 _AS_GIVEN = "the rows given, with the model as it is"
+_NEW = "rows that the model was not fitted to, as it is"
+_EQUAL = "equal rows that it was fitted to"
 _TRAINING = "the rows that the model was fitted to, on which figures tend to be too good"
 
 
@@ -94,6 +99,8 @@ class Rows:
         Labels as positions on the scale.
     schema : Schema, optional
         Of inputs in which truth values and dates are numbers.
+    design : RowDesign
+        Weights, groups and times.
     """
 
     X: Any
@@ -101,6 +108,7 @@ class Rows:
     scale: OrdinalScale
     codes: Codes
     schema: Schema | None = None
+    design: RowDesign = field(default_factory=RowDesign)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -140,10 +148,30 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Predictions for every row in order, by models not fitted to it or by the model as it is."""
+    """Predictions for rows in order, by models not fitted to them or by the model as it is.
 
+    All rows, but where times leave the earliest without a model of what lies before.
+    """
+
+    rows: Index
+    truth: Codes
     codes: Codes
     probabilities: Matrix | None
+    weights: Vector | None = None
+
+    @classmethod
+    def first_repeat(cls, found: Holdout, design: RowDesign) -> HeldOut:
+        """The predictions of the first repeat of out-of-fold predictions."""
+        first = np.flatnonzero(found.repeat == 0)
+        order = first[np.argsort(found.rows[first], kind="stable")]
+        rows, p = found.rows[order], found.probabilities
+        return cls(
+            rows,
+            found.truth[order],
+            found.codes[order],
+            None if p is None else p[order].astype(np.float64),
+            design.take(rows).weights,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,15 +200,29 @@ class Study:
     settings : Settings
     intervals : estimator, optional
         What gives intervals in place of the model.
-    is_training : bool
-        Whether the rows are known to be those that the model was fitted to.
+    seen : int, optional
+        How many of the rows equal rows that the model was fitted to; None if that is not known.
+    board : Leaderboard, optional
+        Of a contest on the rows, whose predictions of the model of this name are taken.
+    name : str
     """
 
     model: Any
     rows: Rows
     settings: Settings
     intervals: Any = None
-    is_training: bool = False
+    seen: int | None = None
+    board: Leaderboard | None = None
+    name: str = ""
+
+    @cached_property
+    def entry(self) -> LeaderboardRow | None:
+        """The model's row of a contest on these very rows."""
+        if self.board is None or self.board.truth is None:
+            return None
+        row = self.board.find(self.name)
+        known = row is not None and bool(row.predictions)
+        return row if known and np.array_equal(self.board.truth, self.rows.codes) else None
 
     @property
     def is_prefit(self) -> bool:
@@ -189,7 +231,16 @@ class Study:
 
     @property
     def _as_given(self) -> str:
-        return _TRAINING if self.is_training else _AS_GIVEN
+        if self.is_training:
+            return _TRAINING
+        if self.seen == 0:
+            return _NEW
+        return f"{_AS_GIVEN}; {self.seen:,} of them {_EQUAL}" if self.seen else _AS_GIVEN
+
+    @property
+    def is_training(self) -> bool:
+        """Whether all rows equal rows that the model was fitted to."""
+        return self.seen == len(self.rows)
 
     @property
     def folds(self) -> int:
@@ -199,7 +250,18 @@ class Study:
     @property
     def how(self) -> str:
         """How held-out figures came about, to stand after a semicolon."""
-        return self._as_given if self.is_prefit else f"out-of-fold predictions, {self.folds} folds"
+        if self.is_prefit:
+            return self._as_given
+        if self.entry is not None and self.board is not None:
+            return f"out-of-fold predictions, {self.board.how}"
+        return f"out-of-fold predictions, {self.folds} {self._fold_words}"
+
+    @property
+    def _fold_words(self) -> str:
+        design = self.rows.design
+        if design.times is not None:
+            return "windows of later rows"
+        return "folds" if design.groups is None else "folds of whole groups"
 
     @cached_property
     def cost_matrix(self) -> Matrix:
@@ -214,32 +276,40 @@ class Study:
     @cached_property
     def held_out(self) -> HeldOut:
         """Predictions by models that were not fitted to the rows."""
-        rows = self.rows
+        rows, design = self.rows, self.rows.design
         if self.is_prefit:
-            return HeldOut(self.response.codes(rows.X), self.response.probabilities(rows.X))
+            codes, p = self.response.codes(rows.X), self.response.probabilities(rows.X)
+            return HeldOut(np.arange(len(rows)), rows.codes, codes, p, design.weights)
+        if self.entry is not None and self.board is not None:
+            return HeldOut.first_repeat(self.board.held_out(self.entry), design)
         found = holdout_predictions(
             self.model,
             rows.X,
             rows.y,
             self.folds,
             classes=rows.classes,
+            sample_weight=design.weights,
+            groups=design.groups,
+            time=design.times,
             random_state=self.settings.random_state,
             n_jobs=self.settings.n_jobs,
         )
-        order = np.argsort(found.rows, kind="stable")
-        p = found.probabilities
-        return HeldOut(found.codes[order], None if p is None else p[order])
+        return HeldOut.first_repeat(found, design)
 
     @cached_property
     def quality(self) -> OrdinalReport:
         """Figures of the held-out predictions by class."""
-        ranks = np.arange(self.rows.scale.n_classes)
-        return ordinal_report(self.rows.codes, self.held_out.codes, classes=ranks)
+        held, ranks = self.held_out, np.arange(self.rows.scale.n_classes)
+        return ordinal_report(held.truth, held.codes, classes=ranks, sample_weight=held.weights)
 
     @cached_property
     def costs(self) -> Matrix:
         """Cost of each held-out prediction."""
-        return self.cost_matrix[self.rows.codes, self.held_out.codes]
+        return self.cost_matrix[self.held_out.truth, self.held_out.codes]
+
+    def mean(self, values: Any) -> float:
+        """Mean of numbers of the held-out rows, each with its weight."""
+        return float(np.average(values, weights=self.held_out.weights))
 
     @cached_property
     def trial(self) -> Trial:
@@ -247,14 +317,29 @@ class Study:
         rows = self.rows
         if self.is_prefit:
             return Trial(self.model, np.arange(len(rows)), self._as_given)
-        folds = min(_QUARTER, len(rows))
-        rest, held = dealt_splits(rows.codes, folds, 1, self.settings.random_state)[0]
+        rest, held = self._quarter()
         fresh = unfitted(self.model, rows.scale)
         begun = time.process_time()
-        fitted = fresh.fit(rows.inputs(rest), rows.targets(rest))
+        known = fit_arguments(fresh, rows.design.take(rest))
+        fitted = fresh.fit(rows.inputs(rest), rows.targets(rest), **known)
         seconds = time.process_time() - begun
-        how = f"a quarter of the rows, {len(held):,}, with the model fitted to the others"
+        which = {
+            (False, False): ("a quarter of the rows", "the others"),
+            (True, False): ("the rows of some groups", "those of the others"),
+            (False, True): ("the latest rows", "what lies before"),
+            (True, True): ("the latest rows of some groups", "what lies before in the others"),
+        }[rows.design.groups is not None, rows.design.times is not None]
+        how = f"{which[0]}, {len(held):,}, with the model fitted to {which[1]}"
         return Trial(fitted, held, how, rest, seconds)
+
+    def _quarter(self) -> Split:
+        """Rows to learn from, and about a quarter of the rows to look at."""
+        codes, design = self.rows.codes, self.rows.design
+        if design.is_plain:
+            folds = min(_QUARTER, len(codes))
+            return dealt_splits(codes, folds, 1, self.settings.random_state)[0]
+        rng = np.random.RandomState(self.settings.random_state)
+        return design.held_out(codes, 1.0 / _QUARTER, rng)
 
     @cached_property
     def interval_model(self) -> Any:
@@ -265,7 +350,8 @@ class Study:
         if trial.training is None:
             return self.intervals
         fresh, training = unfitted(self.intervals, self.rows.scale), trial.training
-        return fresh.fit(self.rows.inputs(training), self.rows.targets(training))
+        known = fit_arguments(fresh, self.rows.design.take(training))
+        return fresh.fit(self.rows.inputs(training), self.rows.targets(training), **known)
 
     @cached_property
     def importance(self) -> Importance:

@@ -1,7 +1,6 @@
 """Tables that users bring, read whole or in parts, and tables written for them."""
 
 from .column import Column
-from .digest import rows_digest
 from .faults import TableError
 from .formats import FORMATS
 from .inspection import TableInspection, inspect
@@ -10,6 +9,7 @@ from .labels import encode_target, parse_order
 from .options import TableOptions
 from .ranking import RankingTable, ranking_table, read_ranking_table
 from .reading import read_chunks, read_table
+from .row_marks import RowMarks
 from .schema import Schema
 from .writing import TableWriter
 
@@ -18,6 +18,7 @@ __all__ = [
     "Column",
     "LabelledTable",
     "RankingTable",
+    "RowMarks",
     "Schema",
     "TableError",
     "TableInspection",
@@ -32,5 +33,4 @@ __all__ = [
     "read_labelled_table",
     "read_ranking_table",
     "read_table",
-    "rows_digest",
 ]

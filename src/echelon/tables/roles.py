@@ -82,3 +82,29 @@ def row_times(
     if absent:
         raise TableError(f"The times {name!r} are missing in {counted(absent)}.")
     return values
+
+
+def read_roles(frame: Any, roles: Mapping[str, str]) -> dict[str, Any]:
+    """Weights and groups of the rows of a table, as far as it has their columns.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    roles : mapping from role to name
+        As a schema has them.
+
+    Returns
+    -------
+    found : dict
+        ``sample_weight`` and ``groups``; a group may have one row here.
+    """
+    import pandas as pd
+
+    found: dict[str, Any] = {}
+    weight, group = (roles.get(role) for role in ("weight", "group"))
+    if weight in frame.columns:
+        columns = {str(weight): StatedColumn()}
+        found["sample_weight"] = row_weights(frame[weight], str(weight), columns, TableOptions())
+    if group in frame.columns and frame[group].notna().all() and frame[group].nunique() > 1:
+        found["groups"] = pd.factorize(frame[group])[0]
+    return found

@@ -14,9 +14,9 @@ import numpy as np
 from .._utils.messages import warn_caller
 from .._utils.packages import package_version
 from .._utils.state import StateError
-from .._utils.types import LabelArray, MatrixLike
+from .._utils.types import Codes, LabelArray, Mask, MatrixLike
 from ..ordinal.labels import read_scale
-from ..tables import Schema
+from ..tables import RowMarks, Schema
 from .model_file import (
     ModelFileError,
     dump_estimators,
@@ -61,8 +61,8 @@ class TrainedModel:
         Name of the model.
     task : {"ordinal", "ranking"}
     metrics : dict of str to float
-        Cross-validated figures by name, with standard errors as ``<name>_se``; for `train`, with
-        the settings fixed that were searched on all rows.
+        Cross-validated figures by name, with standard errors as ``<name>_se``;
+        ``extra["evaluated"]`` says over which folds.
     versions : dict of str to str
         Versions of Python and of packages at training.
     created : str
@@ -75,6 +75,8 @@ class TrainedModel:
         A second model of the same kind, fitted on a part of the rows and calibrated on the others.
         Its interval, and the label of ``estimator``, are in every prediction interval: so labels
         come from all rows and intervals keep their guarantee.
+    leaderboard : Leaderboard, optional
+        Where the figures are from, with predictions for rows held out; not in the file.
     """
 
     estimator: Any
@@ -89,6 +91,25 @@ class TrainedModel:
     notes: tuple[str, ...] = ()
     extra: dict[str, Any] = field(default_factory=dict)
     intervals: Any = None
+    leaderboard: Any = field(default=None, repr=False, compare=False)
+
+    def was_fitted_to(self, X: MatrixLike, codes: Codes) -> Mask | None:
+        """Whether each row equals one that the model was fitted to; None if that is not known.
+
+        Parameters
+        ----------
+        X : data frame or array-like, as for `predict`
+        codes : ndarray of shape (n,)
+            The labels as positions in ``classes``.
+        """
+        marks = self.row_marks
+        return None if marks is None else marks.among(self.inputs(X), codes)
+
+    @property
+    def row_marks(self) -> RowMarks | None:
+        """Marks of the rows that the model was fitted to."""
+        found = self.extra.get("fitted_to")
+        return None if found is None else RowMarks.from_dict(found)
 
     def predict(self, X: MatrixLike) -> LabelArray:
         """Labels of rows, or scores of a ranking.

@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_consistent_length
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils import check_consistent_length
 
 from .._utils.types import CostLike, LabelsLike, MatrixLike
-from ..base.nested import fresh, knows_order
+from ..base.nested import fit_arguments, fresh
+from ..base.row_design import RowDesign
 from ..base.wrappers import final_estimator
-from ..meta.calibration import OrdinalCalibrator
 from ..meta.conformal import ConformalOrdinal
-from ..metrics import Summary
-from ..metrics.measures import Need, measure_responses
-from ..metrics.probability import row_ranked_probability_scores
-from ..model_selection.preparation import prepare, searched_settings, tune
+from ..model_selection.contest import ExperimentRun
+from ..model_selection.experiment import Entry, Experiment
+from ..model_selection.leaderboard import Leaderboard
+from ..model_selection.preparation import prepare, searched_settings, tune, with_probabilities
 from ..model_selection.roster import Candidate, find_candidate
-from ..model_selection.splitters import stratified_folds
+from ..model_selection.splitters import contest_splits
+from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
-from ..tables import LabelledTable, RankingTable, labelled_table, rows_digest
+from ..tables import LabelledTable, RankingTable, RowMarks, labelled_table
 from ..tables.faults import lasting
 from ..tables.options import StatedOptions
 from .model import TrainedModel, plain
 from .ranking import train_ranker
 
-#: Measures that a trained model keeps, as far as it gives what they need.
-KEPT = ("mae", "zero_one", "qwk", "rps", "interval_coverage", "interval_width")
 _FOLDS = 5
-# Seconds after which no further fold is measured.
+# Seconds after which no further fold is waited for, if one was measured.
 _PATIENCE = 120.0
-# Folds of what is fitted several times inside: the scores that probabilities are learnt from.
-_SCORE_FOLDS = 3
-# Rows on which a model's own probabilities are weighed against calibrated ones.
-_WEIGHING_ROWS = 1500
 
 
 def train(
@@ -56,6 +46,8 @@ def train(
     confidence: float = 0.9,
     random_state: int = 0,
     evaluate: bool = True,
+    leaderboard: Leaderboard | None = None,
+    gap: float = 0.0,
     n_jobs: int | None = None,
     **stated: Unpack[StatedOptions],
 ) -> TrainedModel:
@@ -90,6 +82,11 @@ def train(
     evaluate : bool
         Whether to measure the model by cross-validation, with the settings fixed that were
         searched on all rows: the figures are slightly optimistic, unlike those of `run_contest`.
+        Weights, groups and times of the table count there as they do in the fit.
+    leaderboard : Leaderboard, optional
+        Of a contest on the same table, whose figures of the model are taken over.
+    gap : float
+        Time between the rows of a fold and those learnt from, as for `run_contest`.
     n_jobs : int, optional
         Processes, as in joblib.
     **stated
@@ -133,7 +130,8 @@ def train(
             n_jobs=n_jobs,
         )
     model = "ProportionalOdds logit" if model is None else model
-    return _train_labels(table, model, cost, confidence, random_state, evaluate, n_jobs)
+    how = _Evaluation(evaluate, leaderboard, gap, n_jobs)
+    return _train_labels(table, model, cost, confidence, random_state, how)
 
 
 def _labelled(
@@ -173,27 +171,18 @@ def _train_labels(
     cost: Any,
     confidence: float,
     random_state: int,
-    evaluate: bool,
-    n_jobs: int | None,
+    evaluation: _Evaluation,
 ) -> TrainedModel:
     X, y, classes = table.X, table.y, list(table.classes)
+    known = table.weights, table.groups, table.times
+    design = RowDesign.of(len(X), *known, 0.0 if table.times is None else evaluation.gap)
     if isinstance(model, str):
         model = find_candidate(model, random_state)
     _require_labels(model)
-    name, pipeline = _tuned(model, table, cost, n_jobs, random_state)
+    name, pipeline = _tuned(model, table, cost, evaluation.n_jobs, random_state)
     notes = lasting(table.notes)
-    inside: Any = pipeline
-    # Labels stay those of the model, which are what a leaderboard has measured.
-    calibrated = OrdinalCalibrator(
-        pipeline,
-        cv=_SCORE_FOLDS,
-        decision="inner",
-        cost="absolute" if cost is None else cost,
-        classes=classes,
-        random_state=random_state,
-    )
-    if _needs_calibration(pipeline, calibrated, table, random_state):
-        inside = calibrated
+    inside = with_probabilities(pipeline, classes=classes, cost=cost, random_state=random_state)
+    if inside is not pipeline:
         notes.append("The probabilities are those of OrdinalCalibrator.")
     blank = TrainedModel(
         estimator=None,
@@ -207,18 +196,18 @@ def _train_labels(
             "cost": cost if cost is None or isinstance(cost, str) else np.asarray(cost).tolist(),
             "settings": _settings(model, pipeline, table),
             "random_state": random_state,
-            "rows_digest": rows_digest(X, read_scale(y, classes)[1]),
+            "fitted_to": RowMarks.of(X, read_scale(y, classes)[1]).to_dict(),
         },
     )
-    fit = partial(_fit, blank, inside)
-    if evaluate:
-        folds = stratified_folds(read_scale(y, classes)[1], _FOLDS, random_state)
-        blank.metrics, measured = cross_validated(
-            partial(_fit_and_measure, fit, X, y, cost), folds, patience=_PATIENCE, n_jobs=n_jobs
-        )
-        if measured < _FOLDS:
-            notes.append(f"The figures are means over {measured} of {_FOLDS} folds.")
-    trained = fit(X, y)
+    entry = Entry(name, pipeline, calibrated=True)
+    board = evaluation.leaderboard(entry, table, design, cost, random_state)
+    if board is not None:
+        blank.metrics, blank.leaderboard = board.figures(name, confidence), board
+        if board.find(name) is not None:
+            searched = board is evaluation.known or not blank.extra["settings"]
+            blank.extra["evaluated"] = _words(board, name, searched)
+        notes += [f"{model} could not be measured: {e}" for model, e in board.failures.items()]
+    trained = _fit(blank, inside, X, y, design)
     by_class = trained.intervals.coverage_by_class_.tolist()
     trained.extra["interval_coverage_by_label"] = {
         str(label): None if np.isnan(share) else round(share, 4)
@@ -227,7 +216,47 @@ def _train_labels(
     return replace(trained, notes=tuple(notes))
 
 
-def _fit(blank: TrainedModel, estimator: Any, X: Any, y: Any) -> TrainedModel:
+@dataclass(frozen=True)
+class _Evaluation:
+    """How a model is measured: not at all, as a contest has done it, or in folds of its own."""
+
+    wanted: bool
+    known: Leaderboard | None
+    gap: float
+    n_jobs: int | None
+
+    def leaderboard(
+        self, entry: Entry, table: LabelledTable, design: RowDesign, cost: Any, random_state: int
+    ) -> Leaderboard | None:
+        """Figures of an entry on rows that it has not seen."""
+        if self.known is not None and self.known.find(entry.name) is not None:
+            return self.known
+        if not self.wanted:
+            return None
+        X, y, classes = table.X, table.y, list(table.classes)
+        codes = read_scale(y, classes)[1]
+        cost = None if cost is None else cost_matrix(cost, len(classes))
+        splits, how = contest_splits(codes, design, _FOLDS, 1, random_state)
+        entries = {entry.name: entry}
+        run = ExperimentRun(
+            Experiment(X, y, classes, splits, entries, cost, random_state, design=design, how=how)
+        )
+        with closing(run.run(n_jobs=self.n_jobs)) as steps:
+            for progress in steps:
+                if progress.done and progress.elapsed > _PATIENCE:
+                    break
+        return run.board()
+
+
+def _words(board: Leaderboard, name: str, searched: bool) -> str:
+    """What figures are means over; `searched` says whether each fold has settings of its own."""
+    row = board.find(name)
+    done = 0 if row is None else row.n_folds
+    part = "" if done == board.planned else f", of which {done} of {board.planned} were run"
+    return f"{board.how}{part}{'' if searched else ', with its settings fixed'}"
+
+
+def _fit(blank: TrainedModel, estimator: Any, X: Any, y: Any, design: RowDesign) -> TrainedModel:
     """The model of all these rows, and its intervals."""
     intervals = ConformalOrdinal(
         clone(estimator),
@@ -235,17 +264,9 @@ def _fit(blank: TrainedModel, estimator: Any, X: Any, y: Any) -> TrainedModel:
         classes=blank.classes,
         random_state=blank.extra["random_state"],
     )
-    return replace(blank, estimator=clone(estimator).fit(X, y), intervals=intervals.fit(X, y))
-
-
-def _fit_and_measure(
-    fit: Callable[[Any, Any], TrainedModel], X: Any, y: Any, cost: Any, train: Any, test: Any
-) -> dict[str, float]:
-    """Figures on the test rows of a model of the training rows."""
-    # What there is to warn of shows in the fit to all rows.
-    with warnings.catch_warnings(action="ignore"):
-        fitted = fit(_safe_indexing(X, train), _safe_indexing(y, train))
-        return measure(fitted, _safe_indexing(X, test), _safe_indexing(y, test), cost)
+    fitted = clone(estimator).fit(X, y, **fit_arguments(estimator, design))
+    intervals.fit(X, y, **fit_arguments(intervals, design))
+    return replace(blank, estimator=fitted, intervals=intervals)
 
 
 def _tuned(
@@ -262,6 +283,9 @@ def _tuned(
             cost=cost,
             n_jobs=n_jobs,
             random_state=random_state,
+            sample_weight=table.weights,
+            groups=table.groups,
+            time=table.times,
         )
     last = fresh(model, classes=list(table.classes), cost=cost)
     if not isinstance(last, Pipeline):
@@ -283,31 +307,6 @@ def _require_labels(model: Any) -> None:
         )
 
 
-def _needs_calibration(
-    pipeline: Any, calibrated: OrdinalCalibrator, table: LabelledTable, random_state: int
-) -> bool:
-    """Whether the model has no probabilities, or clearly worse ones than calibration gives.
-
-    Those of a classifier that knows no order have columns in an order of their own.
-    """
-    if not (hasattr(pipeline, "predict_proba") and knows_order(pipeline)):
-        return True
-    X, y = table.X, table.y
-    codes = read_scale(y, list(table.classes))[1]
-    rows = np.random.default_rng(random_state).permutation(len(codes))[:_WEIGHING_ROWS]
-    inside, outside = (rows[part] for part in stratified_folds(codes[rows], 3, random_state)[0])
-    X_inside, y_inside = _safe_indexing(X, inside), _safe_indexing(y, inside)
-    own, other = (
-        row_ranked_probability_scores(
-            codes[outside],
-            clone(model).fit(X_inside, y_inside).predict_proba(_safe_indexing(X, outside)),
-        )
-        for model in (pipeline, calibrated)
-    )
-    gain = own - other
-    return float(gain.mean()) > 2.0 * float(gain.std()) / np.sqrt(len(gain))
-
-
 def _settings(model: Any, pipeline: Pipeline, table: LabelledTable) -> dict[str, Any]:
     """Values of the searched parameters, as JSON can hold them."""
     if not isinstance(model, Candidate):
@@ -315,57 +314,3 @@ def _settings(model: Any, pipeline: Pipeline, table: LabelledTable) -> dict[str,
     found = pipeline.get_params()
     searched = searched_settings(model, table.schema, table.X)
     return {name.removeprefix("model__"): plain(found[name]) for name in searched}
-
-
-def measure(model: TrainedModel, X: Any, y: Any, cost: Any = None) -> dict[str, float]:
-    """Figures that a model has on rows with labels, by the keys of the table of measures."""
-    scale = {"classes": model.classes}
-    responses: dict[Need, Any] = {"labels": model.predict(X)}
-    if model.can("predict_proba"):
-        responses["probabilities"] = model.predict_proba(X)
-    if model.can("predict_interval"):
-        responses["intervals"] = model.predict_interval(X)
-    by_cost = {} if cost is None else measure_responses(["cost"], y, responses, cost=cost, **scale)
-    return by_cost | measure_responses(KEPT, y, responses, **scale)
-
-
-def cross_validated(
-    fit_and_measure: Callable[[Any, Any], dict[str, float]],
-    folds: Sequence[tuple[Any, Any]],
-    *,
-    patience: float,
-    n_jobs: int | None,
-) -> tuple[dict[str, float], int]:
-    """Means and standard errors over folds, and how many folds there was time for.
-
-    Parameters
-    ----------
-    fit_and_measure : callable
-        From training and test rows to figures.
-    folds : sequence of (training rows, test rows)
-    patience : float
-        No fold is begun after so many seconds; at least one is measured.
-    n_jobs : int or None
-        Folds at a time, as in joblib.
-
-    Returns
-    -------
-    figures : dict of str to float
-        Standard errors are called ``<name>_se``.
-    measured : int
-    """
-    together = min(effective_n_jobs(n_jobs), len(folds))
-    start = time.monotonic()
-    found: list[dict[str, float]] = []
-    for first in range(0, len(folds), together):
-        if found and time.monotonic() - start > patience:
-            break
-        found += Parallel(n_jobs=together)(
-            delayed(fit_and_measure)(train, test) for train, test in folds[first : first + together]
-        )
-    figures = {}
-    for name in found[0]:
-        summary = Summary.of([fold[name] for fold in found])
-        figures[name] = summary.mean
-        figures[f"{name}_se"] = summary.se
-    return figures, len(found)

@@ -31,8 +31,9 @@ _MOST = 25
 def confusion(study: Study) -> Section | None:
     """Counts and shares of predicted labels for every true label."""
     K = len(study.rows.labels)
-    counts = confusion_matrix(study.rows.codes, study.held_out.codes, labels=range(K))
-    far = np.abs(study.rows.codes - study.held_out.codes)
+    held = study.held_out
+    counts = confusion_matrix(held.truth, held.codes, labels=range(K))
+    far = np.abs(held.truth - held.codes)
     lead = (
         f"{percent(np.mean(far == 0), 1)} of rows lie on the diagonal, "
         f"{percent(np.mean(far <= 1), 1)} on it or beside it; "
@@ -52,7 +53,7 @@ def _picture(study: Study, counts: Any) -> Any:
         "Share of each true label by predicted label",
         "Most rows lie on the diagonal or near it where the model is good.",
         lambda ax: OrdinalConfusionDisplay.from_predictions(
-            labels[study.rows.codes],
+            labels[study.held_out.truth],
             labels[study.held_out.codes],
             classes=study.rows.labels,
             name="",

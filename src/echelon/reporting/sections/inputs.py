@@ -221,27 +221,28 @@ def rows(study: Study) -> Section | None:
 
 
 def _surprise(study: Study) -> Any:
-    """How far off held-out rows are: cost, and among equals how improbable the truth was."""
-    rows, p = study.trial.rows, study.held_out.probabilities
-    surprise = np.zeros(len(rows)) if p is None else 1.0 - p[rows, study.rows.codes[rows]]
-    return study.costs[rows], surprise
+    """Rows of the trial, and how far off they are: cost, and how improbable the truth was."""
+    held, p = study.held_out, study.held_out.probabilities
+    rows, place, _ = np.intersect1d(held.rows, study.trial.rows, return_indices=True)
+    surprise = np.zeros(len(rows)) if p is None else 1.0 - p[place, held.truth[place]]
+    return rows, study.costs[place], surprise
 
 
 def _most_wrong(study: Study) -> list[int]:
-    cost, surprise = _surprise(study)
+    rows, cost, surprise = _surprise(study)
     order = np.lexsort((-surprise, -cost))
-    return [int(study.trial.rows[i]) for i in order[:_MOST_WRONG] if cost[i] > 0]
+    return [int(rows[i]) for i in order[:_MOST_WRONG] if cost[i] > 0]
 
 
 def _most_typical(study: Study) -> list[int]:
     """For some classes, the row of the class that is predicted right with most certainty."""
-    cost, surprise = _surprise(study)
-    truth = study.rows.codes[study.trial.rows]
+    rows, cost, surprise = _surprise(study)
+    truth = study.rows.codes[rows]
     found = []
     for k in range(len(study.rows.labels)):
         own = np.flatnonzero((truth == k) & (cost == 0))
         if len(own):
-            found.append(int(study.trial.rows[own[np.argmin(surprise[own])]]))
+            found.append(int(rows[own[np.argmin(surprise[own])]]))
     if len(found) <= _MOST_CLASSES:
         return found
     return [found[i] for i in np.linspace(0, len(found) - 1, _MOST_CLASSES).round().astype(int)]

@@ -77,15 +77,17 @@ def _score_table(labels: list[str], codes: Any, scores: Any, thresholds: Any) ->
 
 def calibration(study: Study) -> Section | None:
     """Predicted probabilities against what happened, by threshold and by class."""
-    p, truth = study.held_out.probabilities, study.rows.codes
+    p, truth = study.held_out.probabilities, study.held_out.truth
     if p is None:
         return None
-    ranks = np.arange(len(study.rows.labels))
-    rps = ranked_probability_score(truth, p, classes=ranks)
-    shares = np.bincount(truth, minlength=len(ranks)) / len(truth)
-    plain = ranked_probability_score(truth, np.tile(shares, (len(truth), 1)), classes=ranks)
+    ranks, weights = np.arange(len(study.rows.labels)), study.held_out.weights
+    known: dict[str, Any] = {"classes": ranks, "sample_weight": weights}
+    rps = ranked_probability_score(truth, p, **known)
+    shares = np.bincount(truth, weights, minlength=len(ranks))
+    shares = shares / shares.sum()
+    plain = ranked_probability_score(truth, np.tile(shares, (len(truth), 1)), **known)
     skill = 1.0 - rps / plain if plain > 0 else np.nan
-    log_loss = ordinal_log_loss(truth, p, classes=ranks)
+    log_loss = ordinal_log_loss(truth, p, **known)
     tiles = Tiles(
         [
             Tile(number(rps), "", "Ranked probability score", "0 is perfect"),
@@ -115,7 +117,7 @@ def _curves(study: Study, p: Matrix, by: str) -> Figure:
         f"Probability of {event}",
         f"Observed share against predicted probability of {event}; the diagonal is perfect.",
         lambda ax: CumulativeCalibrationDisplay.from_predictions(
-            np.asarray(names, dtype=object)[study.rows.codes], p, classes=names, by=by, ax=ax
+            np.asarray(names, dtype=object)[study.held_out.truth], p, classes=names, by=by, ax=ax
         ),
         size=(WIDTH, 3.4),
         numbers=_bin_table,
@@ -133,7 +135,7 @@ def _bin_table(display: CumulativeCalibrationDisplay) -> Table:
 
 
 def _class_table(study: Study, p: Matrix) -> Table:
-    truth = study.rows.codes
+    truth = study.held_out.truth
     rows = []
     for k, label in enumerate(study.rows.labels):
         own = truth == k

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...metrics.measures import MEASURES, Measure, known_measures
+from ...model_selection import LeaderboardRow
 from ..content import Findings, Section, Text, Tile, Tiles, count, number, percent
 from ..facts import Facts
 from .comparison import compared, verdict
@@ -53,8 +54,10 @@ def _lead(facts: Facts) -> str:
 
 def _tiles(facts: Facts) -> list[Tile]:
     study = facts.study
+    if study is not None and study.entry is not None and not study.is_prefit:
+        return _board_tiles(facts.board, study.entry)
     if study is None and facts.board is not None and facts.board.rows:
-        return _board_tiles(facts.board)
+        return _board_tiles(facts.board, facts.board.best)
     if study is None:
         return _trained_tiles(facts.trained)
     totals = study.quality.totals
@@ -66,7 +69,7 @@ def _tiles(facts: Facts) -> list[Tile]:
         Tile(kappa, "", "Quadratic weighted kappa", "1 is perfect"),
     ]
     if not study.settings.is_absolute:
-        mean = number(float(study.costs.mean()))
+        mean = number(study.mean(study.costs))
         tiles.insert(0, Tile(mean, "per row", "Mean cost", study.settings.cost_words))
     return tiles
 
@@ -81,11 +84,11 @@ def _trained_tiles(trained: Any) -> list[Tile]:
     ]
 
 
-def _board_tiles(board: Any) -> list[Tile]:
-    """Figures of the best model, from the leaderboard alone."""
+def _board_tiles(board: Any, row: LeaderboardRow) -> list[Tile]:
+    """Figures of a model as the leaderboard has them."""
     tiles = []
     for measure in (MEASURES[key] for key in board.measures):
-        found = board.best.summary(measure.key)
+        found = row.summary(measure.key)
         if np.isfinite(found.mean):
             error = "" if np.isnan(found.se) else f"± {_value(measure, found.se)} s.e."
             tiles.append(_tile(measure, found.mean, error))
@@ -107,11 +110,12 @@ def _beside_median(facts: Facts) -> str:
     study = facts.study
     if study is None:
         return ""
-    costs = study.cost_matrix[study.rows.codes].mean(axis=0)
+    held = study.held_out
+    costs = np.average(study.cost_matrix[held.truth], axis=0, weights=held.weights)
     label = int(np.argmin(costs))
     if not costs[label] > 0:
         return ""
-    mean = float(study.costs.mean())
+    mean = study.mean(study.costs)
     saved = 1.0 - mean / costs[label]
     unit = " ranks" if study.settings.is_absolute else ""
     words = (

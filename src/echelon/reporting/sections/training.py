@@ -40,6 +40,7 @@ def learning(study: Study) -> Section | None:
             f"{_FOLDS * len(_SIZES)} of them; ask for the section by name to have it."
         )
     rows = study.settings.sample(np.arange(len(study.rows)), _MOST_ROWS)
+    design = study.rows.design.take(rows)
     found = learning_curve(
         study.model,
         study.rows.inputs(rows),
@@ -48,6 +49,9 @@ def learning(study: Study) -> Section | None:
         cv=_FOLDS,
         cost=study.settings.cost,
         classes=study.rows.classes,
+        sample_weight=design.weights,
+        groups=design.groups,
+        time=design.times,
         random_state=study.settings.random_state,
         n_jobs=study.settings.n_jobs,
     )
