@@ -140,8 +140,10 @@ def test_model_and_report_are_of_the_best(run, monkeypatch, messy, tmp_path, cap
     from echelon import reporting, trained
 
     class Trained:
-        extra = {"settings": {"alpha": 1.0}, "evaluated": "5 folds × 2"}
-        metrics = {"mae": 0.4, "mae_se": 0.02}
+        extra, metrics = (
+            {"settings": {"alpha": 1.0}, "evaluated": "5 folds × 2"},
+            {"mae": 0.4, "mae_se": 0.02},
+        )
 
         def save(self, path, key=None):
             path.write_text("model")
