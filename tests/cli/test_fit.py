@@ -23,7 +23,7 @@ def test_a_named_model(run, table, tmp_path, capsys):
     assert "Model: LinearSVOR" in said
     assert "Settings: C=" in said
     assert (
-        "\nCross-validated (5 folds × 1, with its settings fixed):\n  mean absolute error" in said
+        "\nCross-validated (5 folds, with its settings fixed):\n  mean absolute error" in said
     )
     assert f"Written: {out}" in said
     model = load_model(out)
@@ -52,14 +52,14 @@ def test_figures_of_a_model_without_settings_need_no_caveat(run, table, tmp_path
     line = ["fit", table, "--order", order, "--model", "median label", "--jobs", 1, "--save", out]
     assert run(*line) == 0
     said = capsys.readouterr()
-    assert "\nCross-validated (5 folds × 1):\n  mean absolute error" in said.out
+    assert "\nCross-validated (5 folds):\n  mean absolute error" in said.out
     note = "No row has the label 'superb' that the order names."
     assert f"Note: {note}\n" in said.err
     assert "Fitting median label to all rows\n" in said.err
     assert run("info", out) == 0
     said = capsys.readouterr().out
     assert note in said
-    assert "\nCross-validated (5 folds × 1)\n" in said
+    assert "\nCross-validated (5 folds)\n" in said
     # All folds were measured, which goes without saying.
     assert "were run" not in said
 

@@ -137,7 +137,7 @@ def test_search_of_settings_holds_whole_groups_out():
 @pytest.mark.parametrize(
     ("cv", "n_splits", "words"),
     [
-        (3, 3, "3 folds × 1"),
+        (3, 3, "3 folds"),
         (GroupKFold(4), 4, "4 splits as given"),
         ([(np.arange(80), np.arange(80, 120))], 1, "1 splits as given"),
     ],

@@ -71,10 +71,10 @@ def test_intervals_hold_the_prediction_and_most_labels(table):
 
 def test_folds_end_when_patience_does(table, monkeypatch):
     whole = train(table, ProportionalOdds(alpha=1.0))
-    assert whole.extra["evaluated"] == "5 folds × 1"
+    assert whole.extra["evaluated"] == "5 folds"
     monkeypatch.setattr("echelon.trained.training._PATIENCE", -1.0)
     part = train(table, ProportionalOdds(alpha=1.0))
-    assert part.extra["evaluated"] == "5 folds × 1, of which 1 of 5 were run"
+    assert part.extra["evaluated"] == "5 folds, of which 1 of 5 were run"
     held = part.leaderboard.held_out(part.leaderboard.best)
     assert part.metrics["mae"] == np.abs(held.truth - held.codes).mean()
     assert "interval_coverage" not in part.metrics
@@ -88,9 +88,9 @@ def test_figures_of_a_contest_are_taken_over(table):
     row = board.find("ProportionalOdds logit")
     assert model.metrics["mae"] == row.mean("mae")
     assert model.metrics["mae_se"] == row.summary("mae").se
-    assert model.extra["evaluated"] == "5 folds × 1"
+    assert model.extra["evaluated"] == "5 folds"
     fixed = train(table, "ProportionalOdds logit")
-    assert fixed.extra["evaluated"] == "5 folds × 1, with its settings fixed"
+    assert fixed.extra["evaluated"] == "5 folds, with its settings fixed"
 
 
 def test_weights_groups_and_times_reach_the_fit_and_the_figures(table):

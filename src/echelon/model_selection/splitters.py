@@ -73,7 +73,7 @@ def contest_splits(
         folds, repeats = int(cv), 1
     if counted.is_plain:
         splits = repeated_splits(known, folds, repeats, random_state)
-        said = f"{folds} folds × {repeats}"
+        said = f"{folds} folds{_times(repeats)}"
     else:
         require_count("folds", folds, 2)
         require_count("repeats", repeats)
@@ -87,10 +87,14 @@ def contest_splits(
 
 def _designed_words(design: RowDesign, n: int, repeats: int) -> str:
     if design.times is None:
-        return f"{n // repeats} folds of whole groups × {repeats}"
+        return f"{n // repeats} folds of whole groups{_times(repeats)}"
     if design.groups is None:
         return f"{n} windows of time, each after what is learnt from"
     return f"{n} parts of later rows of groups that are not learnt from"
+
+
+def _times(repeats: int) -> str:
+    return f" × {repeats}" if repeats > 1 else ""
 
 
 def _split(splitter: Any, codes: Codes, folds: int, **options: Any) -> list[Split]:

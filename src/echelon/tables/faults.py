@@ -63,9 +63,9 @@ class Sentence(str):
         return self.parts
 
     @property
-    def advises(self) -> bool:
-        """Whether the sentence names an argument that may be given."""
-        return any(isinstance(part, Argument) for part in self.parts)
+    def arguments(self) -> tuple[str, ...]:
+        """Names of the arguments that may be given."""
+        return tuple(part.name for part in self.parts if isinstance(part, Argument))
 
     def worded(self, write: Callable[[Argument], str]) -> str:
         """The sentence with arguments as another interface than Python writes them."""
@@ -74,7 +74,7 @@ class Sentence(str):
 
 def lasting(notes: Iterable[str]) -> list[str]:
     """Notes without those that name an argument, which concern a reader of the table alone."""
-    return [str(note) for note in notes if not (isinstance(note, Sentence) and note.advises)]
+    return [str(note) for note in notes if not (isinstance(note, Sentence) and note.arguments)]
 
 
 class TableError(ValueError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +80,8 @@ class TableReading:
         Columns by role, the target among them.
     inputs : Inputs
     found : dict
-        Labels, their order, weights, groups and times, as far as they could be read.
+        Labels, their order, weights, groups and times, as far as they could be read, and owners:
+        numbers of groups by columns that were left out because they look like groups.
     notes : list of str
     problems : list of TableError
     """
@@ -135,6 +136,12 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
             with _gathered(problems):
                 name = roles[role]
                 found[f"{role}s"] = convert(frame[name], name, stated, known)
+    found["owners"] = {}
+    for name, reason in inputs.left_out.items():
+        if "group" in reason.arguments:
+            # Rows without an owner make it no group that could be stated.
+            with suppress(TableError):
+                found["owners"][name] = group_codes(frame[name], name, stated, known)
     return TableReading(frame, stated, roles, inputs, found, [*notes, *inputs.notes], problems)
 
 

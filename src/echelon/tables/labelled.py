@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -45,6 +46,9 @@ class LabelledTable:
         What each row belongs to: rows of one group have the same number.
     times : ndarray of shape (n,), optional
         When each row was taken: days since 1970, or numbers such as years and waves.
+    owners : mapping from str to ndarray of int
+        The same as groups for columns that nobody has stated anything of, which were left out
+        because rows seem to belong together by them.
     """
 
     X: pd.DataFrame
@@ -56,6 +60,7 @@ class LabelledTable:
     weights: np.ndarray | None = None
     groups: np.ndarray | None = None
     times: np.ndarray | None = None
+    owners: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 def read_labelled_table(
