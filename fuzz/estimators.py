@@ -13,9 +13,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+import echelon
 from fuzz.awkward_data import Awkward, draw_data
 from fuzz.campaign import ANSWERED, REFUSED, Case, judge, not_finite
 from fuzz.drawn_estimators import DRAWS, draw_estimator
+
+_PACKAGE = Path(echelon.__file__).parent
 
 NAMES = sorted(DRAWS)
 # scikit-learn's own search leaves attributes behind where a fit fails.
@@ -159,6 +162,6 @@ def _leaked(seen: list[Any]) -> Fault:
     """Raw warnings of NumPy from our own lines."""
     for warning in seen:
         place = Path(warning.filename)
-        if "echelon" in place.parts and issubclass(warning.category, RuntimeWarning):
+        if _PACKAGE in place.parents and issubclass(warning.category, RuntimeWarning):
             return "foreign", f"RuntimeWarning: {warning.message} ({place.name}:{warning.lineno})"
     return None

@@ -22,9 +22,7 @@ def test_a_named_model(run, table, tmp_path, capsys):
     assert "90 rows, 4 inputs, 4 levels of rating: poor < fair < good < great" in said
     assert "Model: LinearSVOR" in said
     assert "Settings: C=" in said
-    assert (
-        "\nCross-validated (5 folds, with its settings fixed):\n  mean absolute error" in said
-    )
+    assert "\nCross-validated (5 folds, with its settings fixed):\n  mean absolute error" in said
     assert f"Written: {out}" in said
     model = load_model(out)
     assert model.classes == WORDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,24 +13,16 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._utils.types import (
-    Codes,
-    EstimatorLike,
-    KeysLike,
-    LabelsLike,
-    Matrix,
-    MatrixLike,
-    Vector,
-    VectorLike,
-)
+from .._utils.types import Codes, EstimatorLike, LabelsLike, Matrix, Vector
 from ..metrics._labels import stated_order
 from ..ordinal.arrays import read_numbers
 from ..ordinal.columns import plain_array
 from ..ordinal.data import OrdinalData
 from ..ordinal.labels import OrdinalScale
 from ..ordinal.reduction import exceedance, side_matrix
-from .mixins import OrdinalClassifierMixin, ThresholdModelMixin
-from .validation import all_or_nothing, validate_ordinal_fit
+from .held_out_fit import HoldsRowsOutMixin
+from .mixins import ThresholdModelMixin
+from .validation import validate_ordinal_fit
 from .wrappers import Wrapper, final_estimator, is_passage, layers, opened
 
 # Sums of probabilities in single precision are as far from one.
@@ -257,7 +249,7 @@ def _is_threshold_model(model: AroundModel) -> bool:
     return True
 
 
-class AroundModel(Wrapper, OrdinalClassifierMixin):
+class AroundModel(Wrapper, HoldsRowsOutMixin):
     """Mixin of an ordinal estimator around one model, which sees the rows as they are.
 
     A subclass sets ``estimator_``, the fitted model; ``_on_codes``, whether that one knows ranks
@@ -272,35 +264,6 @@ class AroundModel(Wrapper, OrdinalClassifierMixin):
     _reads_numbers = False
     # The model inside knows.
     _one_thread = False
-
-    @all_or_nothing
-    def fit(
-        self,
-        X: MatrixLike,
-        y: LabelsLike,
-        sample_weight: VectorLike | None = None,
-        groups: KeysLike | None = None,
-        time: VectorLike | None = None,
-    ) -> Self:
-        """Fit to labelled rows.
-
-        Parameters
-        ----------
-        X : array-like, or whatever the estimator reads, of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
-            Accepted where an estimator inside accepts it.
-        groups : array-like of shape (n,), optional
-            What each row belongs to, such as a patient: rows of one group are held out together.
-        time : array-like of shape (n,), optional
-            When each row was taken, as numbers or dates: rows that are held out are later than
-            those that are learnt from.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight, groups, time)
 
     @property
     def _given(self) -> Any:

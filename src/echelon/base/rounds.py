@@ -19,7 +19,9 @@ from ..ordinal.data import OrdinalData
 from ..pairs.misranking import misranked
 from ..pairs.pair_set import LevelPairs, PairSet, paired_rows
 from ..pairs.queries import query_codes
+from .held_out_fit import HoldsRowsOutMixin
 from .mixins import ProbabilityMixin
+from .row_design import RowDesign
 from .validation import RankingData
 
 Round = TypeVar("Round")
@@ -128,7 +130,7 @@ class RoundsMixin:
             print(f"{name}: round {len(rounds)} of {most}, {figures(rounds)}", flush=True)
 
 
-class StagedMixin(RoundsMixin, ProbabilityMixin):
+class StagedMixin(RoundsMixin, HoldsRowsOutMixin, ProbabilityMixin):
     """What the ordinal ones of them share: labels and scores after every round, and rows held out.
 
     A subclass gives ``_staged_codes(X)`` and ``_probabilities(X)``.
@@ -170,13 +172,29 @@ class StagedMixin(RoundsMixin, ProbabilityMixin):
             yield -self._mean_cost(codes, y, sample_weight)
 
     def _hold_out(
-        self, data: OrdinalData, rng: np.random.RandomState
+        self, data: OrdinalData, rng: np.random.RandomState, groups: Any = None, time: Any = None
     ) -> tuple[Codes | None, Codes | None]:
         """Rows that train, None for all, and rows held out; rows without weight do neither."""
+        design = RowDesign.of(len(data.codes), groups=groups, time=time)
         rows = np.flatnonzero(data.sample_weight)
         if self.n_iter_no_change is None:
             return None if len(rows) == len(data.codes) else rows, None
-        codes = data.codes[rows]
+        codes, design = data.codes[rows], design.take(rows)
+        if design.is_plain:
+            train, held = self._random_part(rows, codes, rng)
+        else:
+            inside, outside = design.held_out(codes, self.validation_fraction, rng)
+            train, held = rows[inside], rows[outside]
+        if len(np.unique(data.codes[train])) < 2:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction!r} leaves one class only to learn "
+                "from; pass more rows, another fraction, or n_iter_no_change=None."
+            )
+        return np.sort(train), held
+
+    def _random_part(
+        self, rows: Codes, codes: Codes, rng: np.random.RandomState
+    ) -> tuple[Codes, Codes]:
         n_held = max(1, round(self.validation_fraction * len(rows)))
         counts = np.bincount(codes)
         counts = counts[counts > 0]
@@ -184,12 +202,7 @@ class StagedMixin(RoundsMixin, ProbabilityMixin):
         train, held = train_test_split(
             rows, test_size=n_held, random_state=rng, stratify=codes if spread else None
         )
-        if len(np.unique(data.codes[train])) < 2:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction!r} leaves one class only to learn "
-                "from; pass more rows, another fraction, or n_iter_no_change=None."
-            )
-        return np.sort(train), held
+        return train, held
 
 
 def take_rows(data: OrdinalData, rows: Codes | None) -> OrdinalData:

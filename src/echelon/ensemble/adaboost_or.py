@@ -26,9 +26,9 @@ from .._utils.types import (
     RandomStateLike,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import CostSensitiveMixin, SignedLearnerMixin
+from ..base.mixins import SignedLearnerMixin
 from ..base.nested import clone_or, inherit_input_tags, know_all_levels, member_ranks
-from ..base.rounds import StagedMixin, check_weighted, take_rows
+from ..base.rounds import check_weighted, take_rows
 from ..base.validation import validate_inputs
 from ..ordinal.arrays import require_positive
 from ..ordinal.data import OrdinalData
@@ -50,11 +50,12 @@ from .cost_learner import (
     signed_member,
     weakest_good_one,
 )
+from .staged_costs import StagedCostMixin
 
 _BLOCK = 2**16
 
 
-class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
+class AdaBoostOR(StagedCostMixin, BaseEstimator):
     """Boosting for ordered labels: rankers trained on costs, joined by a weighted median [LL09].
 
     Parameters
@@ -82,7 +83,8 @@ class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
         Stop when the cost on held-out rows has not fallen for so many rounds, and keep the rounds
         up to its least value; by default all rows train.
     validation_fraction : float, default=0.1
-        Share of the rows to hold out.
+        Share of the rows to hold out; whole groups, or the latest rows, where `fit` is given groups
+        or times.
     tol : float, default=0.0
         Least fall of the held-out cost that counts.
     class_weight : "balanced" or dict from label to weight, optional
@@ -179,10 +181,12 @@ class AdaBoostOR(StagedMixin, CostSensitiveMixin, BaseEstimator):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
+    def _learn(
+        self, data: OrdinalData, sample_cost: Any, groups: Any = None, time: Any = None
+    ) -> None:
         ranker = clone_or(self.estimator, ORStump)
         rng = check_random_state(self.random_state)
-        train, held = self._hold_out(data, rng)
+        train, held = self._hold_out(data, rng, groups, time)
         # Inputs are prepared before the weights exist: both at once would take more memory.
         know_all_levels(ranker, data.n_classes)
         kept = take_rows(data, train)

@@ -25,8 +25,8 @@ from .._utils.types import (
     Vector,
 )
 from ..base.estimator import BaseEstimator
-from ..base.mixins import CostSensitiveMixin, ThresholdModelMixin
-from ..base.rounds import StagedMixin, check_weighted, take_rows
+from ..base.mixins import ThresholdModelMixin
+from ..base.rounds import check_weighted, take_rows
 from ..base.validation import validate_inputs
 from ..ordinal.arrays import LARGEST_SEED, require_count
 from ..ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
@@ -50,6 +50,7 @@ from ..solvers.boosting.weak_learners import (
     StumpMember,
     linear_scores,
 )
+from .staged_costs import StagedCostMixin
 
 _CHOICES = {
     "variant": ("all", "left_right", "pairs"),
@@ -57,7 +58,7 @@ _CHOICES = {
 }
 
 
-class ORBoost(StagedMixin, CostSensitiveMixin, ThresholdModelMixin, BaseEstimator):
+class ORBoost(StagedCostMixin, ThresholdModelMixin, BaseEstimator):
     """Boosting of perceptrons, sigmoids or stumps into one score with thresholds.
 
     Parameters
@@ -85,7 +86,8 @@ class ORBoost(StagedMixin, CostSensitiveMixin, ThresholdModelMixin, BaseEstimato
         Stop when the cost on held-out rows has not fallen for so many rounds, and keep the rounds
         up to its least value; by default all rows train.
     validation_fraction : float, default=0.1
-        Share of the rows to hold out.
+        Share of the rows to hold out; whole groups, or the latest rows, where `fit` is given groups
+        or times.
     tol : float, default=0.0
         Least fall of the held-out cost that counts.
     class_weight : "balanced" or dict from label to weight, optional
@@ -188,10 +190,12 @@ class ORBoost(StagedMixin, CostSensitiveMixin, ThresholdModelMixin, BaseEstimato
         self.verbose = verbose
         self.random_state = random_state
 
-    def _learn(self, data: OrdinalData, sample_cost: Any) -> None:
+    def _learn(
+        self, data: OrdinalData, sample_cost: Any, groups: Any = None, time: Any = None
+    ) -> None:
         costs = self._read_costs(data, sample_cost)
         rng = check_random_state(self.random_state)
-        rows, held = self._hold_out(data, rng)
+        rows, held = self._hold_out(data, rng, groups, time)
         held_out = None if held is None else _held_out_cost(take_rows(data, held), costs[held])
         train = take_rows(data, rows)
         costs = costs if rows is None else costs[rows]

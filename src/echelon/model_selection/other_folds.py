@@ -121,9 +121,16 @@ def other_folds(
         rows = run.board().rows
         if rows:
             figures = Summary.of(rows[0].folds[board.measure].tolist())
-            known = {"how": how, "model": best.model, "measure": board.measure}
-            usual = best.mean(board.measure)
-            found.append(replace(suspect, **known, usual=usual, other=figures.mean))
+            found.append(
+                replace(
+                    suspect,
+                    how=how,
+                    model=best.model,
+                    measure=board.measure,
+                    usual=best.mean(board.measure),
+                    other=figures.mean,
+                )
+            )
     return found
 
 

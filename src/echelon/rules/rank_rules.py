@@ -134,7 +134,8 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         to its least value; by default all rows train. The error is the ranked probability score,
         which changes with every rule where labels seldom do, or with the absolute loss that loss.
     validation_fraction : float, default=0.1
-        Share of the rows to hold out.
+        Share of the rows to hold out; whole groups, or the latest rows, where `fit` is given groups
+        or times.
     tol : float, default=0.0
         Least fall of the held-out error that counts.
     class_weight : "balanced" or dict from label to weight, optional
@@ -256,9 +257,9 @@ class RankRules(ReadableRulesMixin, StagedMixin, ThresholdModelMixin, BaseEstima
         data = super()._validated(as_positions(X, self._columns), y, sample_weight)
         return replace(data, sample_weight=moderate_weights(data.sample_weight))
 
-    def _learn(self, data: OrdinalData) -> None:
+    def _learn(self, data: OrdinalData, groups: Any = None, time: Any = None) -> None:
         rng = check_random_state(self.random_state)
-        rows, held = self._hold_out(data, rng)
+        rows, held = self._hold_out(data, rng, groups, time)
         train = take_rows(data, rows)
         self._levels = self._levels_of(train)
         losses = self._losses(train, self._levels.observed)
