@@ -31,7 +31,7 @@ from echelon.model_selection import (
 )
 from echelon.model_selection.contest import make_experiment
 from echelon.model_selection.experiment import Entry, Experiment, TooSlowError, run_fold, time_limit
-from echelon.model_selection.schedule import FoldTask, Schedule
+from echelon.model_selection.schedule import FoldTask, Schedule, Step
 from echelon.model_selection.settings_search import inner_splits
 from echelon.tables import labelled_table
 
@@ -371,8 +371,9 @@ def test_folds_run_while_processes_start_are_counted_by_processor_time(monkeypat
     monkeypatch.setattr(workers._WorkerPool, "is_ready", lambda self: False)
     monkeypatch.setattr(workers._WorkerPool, "_start_workers", lambda self: None)
     monkeypatch.setattr(workers._WorkerPool, "_stop_workers", lambda self: None)
+    steps = [Step(0), Step(1)]
     outcomes = [
-        outcome for _, outcome in workers.run_tasks(experiment, Schedule(["idle"], 2, jobs=2))
+        outcome for _, outcome in workers.run_tasks(experiment, Schedule(["idle"], steps, jobs=2))
     ]
     assert [outcome.error for outcome in outcomes] == ["", ""]
     for outcome in outcomes:
@@ -556,3 +557,25 @@ def test_names_are_forgiving(name):
 def test_unknown_names_list_the_known(name, message):
     with pytest.raises(ValueError, match=message):
         find_candidate(name)
+
+
+class Counted(RoundedRegressor):
+    """A model that remembers the rows of its fits."""
+
+    sizes: list[int] = []  # noqa: RUF012 - shared on purpose
+
+    def fit(self, X, y, sample_weight=None):
+        Counted.sizes.append(len(X))
+        return super().fit(X, y)
+
+
+def test_settings_are_searched_on_a_part_of_many_rows():
+    X, y = ordinal_data(n=9000)
+    searched = Candidate("counted", Counted(Ridge()), {"regressor__alpha": (1.0, 10.0)})
+    Counted.sizes.clear()
+    tune(searched, X, y, classes=[0, 1, 2, 3])
+    # Six fits to two thirds of a part see as many rows as there are.
+    assert sum(Counted.sizes) == pytest.approx(9000, abs=6) and len(Counted.sizes) == 6
+    Counted.sizes.clear()
+    tune(searched, X[:1500], y[:1500], classes=[0, 1, 2, 3])
+    assert Counted.sizes == [1000] * 6

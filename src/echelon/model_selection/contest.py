@@ -20,12 +20,13 @@ from ..base.row_design import RowDesign
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
-from .experiment import Entry, Experiment, Outcome, OutcomeStore
+from .experiment import Entry, Experiment, Outcome, OutcomeStore, test_rows
 from .leaderboard import SHOWN, Leaderboard, LeaderboardRow
 from .preparation import candidate_pipeline, searched_settings
+from .racing import Race
 from .roster import Candidate
 from .roster import candidates as all_candidates
-from .schedule import Schedule
+from .schedule import FoldTask, Schedule
 from .splitters import contest_splits
 from .workers import count_jobs, run_tasks
 
@@ -82,29 +83,67 @@ class ExperimentRun:
         self._store = None if store is None else OutcomeStore(store, experiment)
         kept, self.foreign = self._open(fresh)
         self.reused = len(kept)
-        self._outcomes = {(outcome.model, outcome.fold): outcome for outcome in kept}
+        self._outcomes = {(outcome.model, outcome.step): outcome for outcome in kept}
         self._errors: dict[str, str] = {}
         self._unsearched: set[str] = {o.model for o in kept if o.search_given_up}
+        self._race = Race(experiment)
+        self._has_ended = False
 
     def run(
-        self, *, budget: float | None = None, n_jobs: int | None = None
+        self,
+        *,
+        budget: float | None = None,
+        n_jobs: int | None = None,
+        reserve: Callable[[float], float] | None = None,
     ) -> Generator[ContestProgress, None, None]:
-        """Run what is missing, and tell about every task."""
-        entries, n_folds = list(self.experiment.entries), len(self.experiment.splits)
-        schedule = Schedule(entries, n_folds, budget, count_jobs(n_jobs), self._outcomes)
+        """Run what is missing, and tell about every task.
+
+        `reserve` gives the seconds of the budget that are to be left, from those that a fold of
+        the best model takes.
+        """
+        schedule = Schedule(
+            list(self.experiment.entries),
+            self._race.steps,
+            budget,
+            count_jobs(n_jobs),
+            self._outcomes,
+            training_rows=len(self.experiment.splits[self._race.steps[0].fold][0]),
+        )
+        for outcome in self._outcomes.values():
+            self._race.record(outcome)
+        self._settle(schedule)
         yield self._progress(schedule, None)
         with closing(run_tasks(self.experiment, schedule)) as finished:
             for task, outcome in finished:
-                if outcome.search_given_up:
-                    schedule.stop_searching(task.model)
-                    self._unsearched.add(task.model)
-                if outcome.error:
-                    schedule.drop(task)
-                    self._errors[task.model] = outcome.error
-                else:
-                    schedule.finish(task, outcome.seconds)
-                    self._keep(outcome)
-                yield self._progress(schedule, outcome)
+                self._take(schedule, task, outcome)
+                progress = self._progress(schedule, outcome)
+                if reserve is not None and progress.board.rows:
+                    best = schedule.fold_seconds(progress.board.best_)
+                    schedule.reserve = reserve(best)
+                yield progress
+        self._has_ended = True
+
+    def _take(self, schedule: Schedule, task: FoldTask, outcome: Outcome) -> None:
+        if outcome.search_given_up:
+            schedule.stop_searching(task.model)
+            self._unsearched.add(task.model)
+        if outcome.error:
+            schedule.drop(task)
+            self._race.leave(task.model)
+            self._errors[task.model] = outcome.error
+        else:
+            schedule.finish(task, outcome.seconds)
+            self._keep(outcome)
+            self._race.record(outcome)
+        self._settle(schedule)
+
+    def _settle(self, schedule: Schedule) -> None:
+        """Tell race and schedule of each other."""
+        for model in schedule.withdrawn:
+            self._race.leave(model, withdrawn=True)
+        for model in self._race.settle():
+            schedule.stop(model)
+        schedule.likely = self._race.likely()
 
     def board(self) -> Leaderboard:
         """The table of what has been finished."""
@@ -115,7 +154,7 @@ class ExperimentRun:
             "mae" if self.experiment.cost is None else "cost",
             sizes=(round(sizes[0]), round(sizes[1])),
             planned=len(self.experiment.splits),
-            failures={name: e for name, e in self._errors.items() if found[name] is None},
+            failures=self._failures([name for name, row in found.items() if row is None]),
             how=self.experiment.how,
             labels=self._scale,
             truth=self._truth,
@@ -138,8 +177,13 @@ class ExperimentRun:
             self._lose_store(self._store, error)
             return [], 0
 
+    def _failures(self, without_figures: list[str]) -> dict[str, str]:
+        unseen = "The budget ended before its first fold." if self._has_ended else ""
+        found = {name: self._errors.get(name, unseen) for name in without_figures}
+        return {name: reason for name, reason in found.items() if reason}
+
     def _keep(self, outcome: Outcome) -> None:
-        self._outcomes[outcome.model, outcome.fold] = outcome
+        self._outcomes[outcome.model, outcome.step] = outcome
         if self._store is not None:
             try:
                 self._store.append(outcome)
@@ -159,32 +203,52 @@ class ExperimentRun:
         return ContestProgress(*folds, *seconds, latest, self.board())
 
     def _row(self, model: str) -> LeaderboardRow | None:
-        """Row of a model with an outcome at least."""
-        outcomes = [o for (name, _), o in sorted(self._outcomes.items()) if name == model]
+        """Row of a model with an outcome at least; looks count until there is a whole fold."""
+        found = [self._outcomes.get((model, step)) for step in self._race.steps]
+        outcomes = [o for o in found if o is not None and self._race.counts(o)]
+        outcomes = [o for o in outcomes if o.rows is None] or outcomes[-1:]
         if not outcomes:
             return None
-        splits = self.experiment.splits
+        outcomes = sorted(outcomes, key=lambda outcome: outcome.fold)
         measures = [*SHOWN, *([] if self.experiment.cost is None else ["cost"])]
-        folds = {measure: np.full(len(splits), math.nan) for measure in measures}
+        folds = {m: np.full(len(self.experiment.splits), math.nan) for m in measures}
         for outcome in outcomes:
             for measure, value in outcome.figures.items():
                 folds[measure][outcome.fold] = value
+        stop = self._race.stopped.get(model)
         return LeaderboardRow(
             model,
             folds,
             float(np.mean([outcome.fit_seconds for outcome in outcomes])),
             tuple(dict(outcome.settings) for outcome in outcomes),
             self.experiment.entries[model].group,
-            self._note(model),
-            tuple((splits[o.fold][1], o.codes, o.probabilities) for o in outcomes),
+            self._note(model, outcomes),
+            tuple((test_rows(self.experiment, o.step), o.codes, o.probabilities) for o in outcomes),
+            behind=None if stop is None else stop.behind,
         )
 
-    def _note(self, model: str) -> str:
-        if model in self._errors:
-            return f"No more folds: {self._errors[model]}"
+    def _note(self, model: str, outcomes: list[Outcome]) -> str:
+        notes, stop = [], self._race.stopped.get(model)
+        rows = outcomes[-1].rows
+        done = f"{len(outcomes)} fold{'s' if len(outcomes) > 1 else ''}"
+        done = done if rows is None else f"a look at {rows:,} rows"
+        if stop is not None and stop.withdrawn:
+            side = "behind" if stop.behind > 0.0 else "ahead of the rest"
+            notes.append(
+                f"Stopped after {done}, {side} by {abs(stop.behind):.3f}: the budget has no time "
+                "for more."
+            )
+        elif stop is not None:
+            notes.append(f"Stopped after {done}: behind by {stop.behind:.3f}.")
+        elif model in self._errors:
+            notes.append(f"No more folds: {self._errors[model]}")
+        if rows is not None and stop is None:
+            notes.append(f"Learnt from {rows:,} rows of a fold only.")
         if model in self._unsearched:
-            return "Settings are not searched, because that would take too much of the budget."
-        return ""
+            notes.append(
+                "Settings are not searched, because that would take too much of the budget."
+            )
+        return " ".join(notes)
 
 
 def run_contest(
@@ -202,6 +266,7 @@ def run_contest(
     time: VectorLike | None = None,
     gap: float = 0.0,
     cv: SplitsLike | None = None,
+    racing: bool = True,
     n_jobs: int | None = None,
     random_state: int = 0,
     store: Path | str | None = None,
@@ -210,9 +275,10 @@ def run_contest(
     """Compare candidates by repeated stratified cross-validation within a time budget.
 
     Preparation, the search of settings (3 folds of the training part) and the fit see the training
-    part of a fold only. Every model gets its first fold before any gets its second. With groups
-    whole groups are held out, with times rows later than those learnt from, in the search of
-    settings too.
+    part of a fold only. Every model gets its first fold before any gets its second, and stops when
+    it is clearly behind the best on the folds that they have in common. Large tables are looked at
+    through growing parts of their rows first. With groups whole groups are held out, with times
+    rows later than those learnt from, in the search of settings too.
 
     Parameters
     ----------
@@ -225,8 +291,9 @@ def run_contest(
     classes : sequence, optional
         The labels from lowest to highest.
     budget : float, optional
-        Seconds. No fold is started that would not fit, and one that takes longer than its model's
-        share of the budget is given up; what has not ended at 1.1 times the budget is abandoned.
+        Seconds. No fold is started that would not fit but the very first, and one that takes
+        longer than its model's share of the budget is given up; what has not ended at 1.1 times
+        the budget is abandoned.
     folds, repeats : int
         Folds of each cross-validation, and cross-validations.
     cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), optional
@@ -245,6 +312,9 @@ def run_contest(
         Time, in days where `time` holds dates, between a window and what is learnt from.
     cv : int, splitter or iterable of splits, optional
         In place of `folds` and `repeats`; a splitter is handed the groups.
+    racing : bool
+        Whether models that are clearly behind stop early: a model stops where its loss on the rows
+        that it and the best have predicted is more by 2.5 standard errors of the difference.
     n_jobs : int, optional
         Processes with one thread each, as in joblib; with one, all runs in this process.
     random_state : int
@@ -284,6 +354,7 @@ def run_contest(
         time=time,
         gap=gap,
         cv=cv,
+        racing=racing,
     )
     contest = ExperimentRun(experiment, store)
     return finish(contest, budget=budget, n_jobs=n_jobs, on_progress=on_progress)
@@ -364,12 +435,13 @@ def finish(
     *,
     budget: float | None = None,
     n_jobs: int | None = None,
+    reserve: Callable[[float], float] | None = None,
     on_progress: Callable[[ContestProgress], None] | None = None,
 ) -> Leaderboard:
     """Run a contest to its end or to Ctrl-C, and give its table."""
     interrupted = False
     try:
-        with closing(contest.run(budget=budget, n_jobs=n_jobs)) as steps:
+        with closing(contest.run(budget=budget, n_jobs=n_jobs, reserve=reserve)) as steps:
             for progress in steps:
                 if on_progress is not None:
                     on_progress(progress)
@@ -393,6 +465,7 @@ def make_experiment(
     time: Any = None,
     gap: float = 0.0,
     cv: Any = None,
+    racing: bool = True,
 ) -> Experiment:
     """Data, folds and candidates of a contest, checked; parameters as for `run_contest`."""
     if isinstance(table, LabelledTable):
@@ -428,7 +501,9 @@ def make_experiment(
     }
     design = RowDesign.of(len(codes), sample_weight, groups, time, gap)
     splits, how = contest_splits(codes, design, folds, repeats, random_state, cv, X)
-    return Experiment(X, y, known, splits, entries, cost, random_state, design=design, how=how)
+    return Experiment(
+        X, y, known, splits, entries, cost, random_state, design=design, how=how, racing=racing
+    )
 
 
 def _read(table: Any, y: Any, classes: Any) -> tuple[Any, Any, Any, Any]:

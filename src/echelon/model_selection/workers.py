@@ -62,12 +62,12 @@ def run_tasks(
 def _run(pool: _WorkerPool, schedule: Schedule) -> Iterator[tuple[FoldTask, Outcome]]:
     while True:
         pool.fill(schedule)
-        if not pool.running:
+        if not any(schedule.needs(task) for task in (*pool.running.values(), *pool.to_retry)):
             return
         done, _ = wait(pool.running, timeout=schedule.patience, return_when=FIRST_COMPLETED)
         if not done:
             for task in (*pool.running.values(), *pool.to_retry):
-                yield task, Outcome(task.model, task.fold, error=_ABANDONED)
+                yield task, Outcome(task.model, task.fold, error=_ABANDONED, rows=task.rows)
             return
         yield from pool.collect(done)
 
@@ -140,7 +140,7 @@ class _WorkerPool:
             except BrokenExecutor:
                 died = True
                 if task is retried:
-                    yield task, Outcome(task.model, task.fold, error=_DIED)
+                    yield task, Outcome(task.model, task.fold, error=_DIED, rows=task.rows)
                 else:
                     self.to_retry.append(task)
         if died:
