@@ -1,4 +1,9 @@
-"""Workers and a clock for schedules, of the test's own; no time passes."""
+"""Workers and a clock for schedules, of the test's own; no time passes; and a model that kills."""
+
+import os
+import signal
+
+from echelon import RoundedRegressor
 
 
 class Clock:
@@ -27,3 +32,10 @@ def drive(schedule, clock, jobs, seconds_of, collect=lambda task: None):
         else:
             schedule.finish(task, seconds)
             collect(task)
+
+
+class Deadly(RoundedRegressor):
+    """A model whose fit ends its process."""
+
+    def fit(self, X, y):
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,6 +96,7 @@ class ExperimentRun:
         budget: float | None = None,
         n_jobs: int | None = None,
         reserve: Callable[[float], float] | None = None,
+        executor: Executor | None = None,
     ) -> Generator[ContestProgress, None, None]:
         """Run what is missing, and tell about every task.
 
@@ -105,7 +107,7 @@ class ExperimentRun:
             list(self.experiment.entries),
             self._race.steps,
             budget,
-            count_jobs(n_jobs),
+            count_jobs(n_jobs, executor),
             self._outcomes,
             training_rows=len(self.experiment.splits[self._race.steps[0].fold][0]),
         )
@@ -113,7 +115,7 @@ class ExperimentRun:
             self._race.record(outcome)
         self._settle(schedule)
         yield self._progress(schedule, None)
-        with closing(run_tasks(self.experiment, schedule)) as finished:
+        with closing(run_tasks(self.experiment, schedule, executor)) as finished:
             for task, outcome in finished:
                 self._take(schedule, task, outcome)
                 progress = self._progress(schedule, outcome)
@@ -268,6 +270,7 @@ def run_contest(
     cv: SplitsLike | None = None,
     racing: bool = True,
     n_jobs: int | None = None,
+    executor: Executor | None = None,
     random_state: int = 0,
     store: Path | str | None = None,
     on_progress: Callable[[ContestProgress], None] | None = None,
@@ -317,6 +320,11 @@ def run_contest(
         that it and the best have predicted is more by 2.5 standard errors of the difference.
     n_jobs : int, optional
         Processes with one thread each, as in joblib; with one, all runs in this process.
+    executor : concurrent.futures.Executor, optional
+        What runs the folds in place of processes of its own: a pool of processes or threads, or of
+        a cluster; `n_jobs` is the number of tasks that are handed over at a time, by default one
+        for each processor of this machine. In threads no fold can be given up while it runs. One
+        that breaks is replaced, with a warning.
     random_state : int
         Seed of the folds.
     store : path, optional
@@ -357,7 +365,7 @@ def run_contest(
         racing=racing,
     )
     contest = ExperimentRun(experiment, store)
-    return finish(contest, budget=budget, n_jobs=n_jobs, on_progress=on_progress)
+    return finish(contest, budget=budget, n_jobs=n_jobs, executor=executor, on_progress=on_progress)
 
 
 def compare_models(
@@ -436,12 +444,14 @@ def finish(
     budget: float | None = None,
     n_jobs: int | None = None,
     reserve: Callable[[float], float] | None = None,
+    executor: Executor | None = None,
     on_progress: Callable[[ContestProgress], None] | None = None,
 ) -> Leaderboard:
     """Run a contest to its end or to Ctrl-C, and give its table."""
     interrupted = False
     try:
-        with closing(contest.run(budget=budget, n_jobs=n_jobs, reserve=reserve)) as steps:
+        running = contest.run(budget=budget, n_jobs=n_jobs, reserve=reserve, executor=executor)
+        with closing(running) as steps:
             for progress in steps:
                 if on_progress is not None:
                     on_progress(progress)
