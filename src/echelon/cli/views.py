@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Show = Callable[["ContestProgress"], None]
 
 # Seconds of fitting the saved model, and of the report: at least, and in folds of the model.
-_SAVE, _REPORT = (1.0, 2.5), (8.0, 4.0)
+_SAVE, _REPORT = (1.0, 1.5), (4.0, 5.0)
 
 #: Lines elsewhere than on a terminal: one for each model's first fold, then about so many.
 _STEPS = 10

@@ -129,7 +129,12 @@ def serve(parent: int, folder: str) -> None:
 
     threading.Thread(target=listen, daemon=True).start()
     while True:
-        _write(answers, _answer(tasks.get()))
+        answer = _answer(tasks.get())
+        try:
+            _write(answers, answer)
+        except OSError:
+            # Nobody waits for it any more.
+            os._exit(0)
 
 
 def _answer(content: bytes) -> bytes:
