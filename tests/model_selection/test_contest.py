@@ -1,3 +1,4 @@
+import errno
 import json
 import math
 import os
@@ -19,6 +20,7 @@ from support.data import ordinal_data
 from support.simulated import Deadly
 
 from echelon import LinearSVOR, ProportionalOdds, RankRules, RoundedRegressor
+from echelon._utils.files import AppendLog
 from echelon.base.mixins import ThresholdModelMixin
 from echelon.base.row_design import RowDesign
 from echelon.metrics import cost_scorer, get_scorer
@@ -313,6 +315,30 @@ def test_a_store_that_cannot_be_used_is_a_warning(tmp_path):
             X, y, candidates=roster(RIDGE), folds=2, repeats=1, store=tmp_path / "file" / "tasks"
         )
     assert board.best.n_folds == 2
+
+
+def test_a_disk_that_fills_up_loses_nothing(monkeypatch, tmp_path):
+    X, y = ordinal_data()
+    appended, append = [], AppendLog.append
+
+    def fill_up(self, content, **options):
+        if len(appended) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        appended.append(content)
+        append(self, content, **options)
+
+    monkeypatch.setattr(AppendLog, "append", fill_up)
+    store = tmp_path / "store"
+    options = {"candidates": roster(RIDGE, ODDS), "folds": 3, "repeats": 1, "store": store}
+    with pytest.warns(RuntimeWarning, match="cannot be kept in .*: No space left on device"):
+        board = run_contest(X, y, racing=False, **options)
+    assert {row.n_folds for row in board.rows} == {3}
+    monkeypatch.setattr(AppendLog, "append", append)
+    ran = count_runs(monkeypatch)
+    again = run_contest(X, y, racing=False, **options)
+    assert len(ran) == 4
+    for ours, theirs in zip(again.rows, board.rows, strict=True):
+        np.testing.assert_array_equal(ours.folds["mae"], theirs.folds["mae"])
 
 
 def test_a_cost_ranks_the_models_and_is_handed_to_those_that_take_one(table):

@@ -77,7 +77,13 @@ def write_report(path: Path, *content: Any, cost: Any, **options: Any) -> None:
 
 
 def reserve_for(save: bool, report: bool) -> Callable[[float], float]:
-    """How much of a budget saving and reporting need, from the seconds of a fold of the model."""
+    """How much of a budget saving and reporting need, from the seconds of a fold of the model.
+
+    Examples
+    --------
+    >>> reserve_for(save=True, report=True)(2.0)
+    18.0
+    """
 
     def seconds(fold: float) -> float:
         return (_SAVE[0] + _SAVE[1] * fold) * save + (_REPORT[0] + _REPORT[1] * fold) * report
