@@ -181,7 +181,8 @@ class _PlainLines:
             self._seen.add(latest.model)
             figure = latest.figures[board.measure]
             heading = MEASURES[board.measure].short
-            say(f"  {latest.model}: {heading} {figure:.3f} on its first fold", err=True)
+            what = "its first fold" if latest.rows is None else f"a look at {latest.rows:,} rows"
+            say(f"  {latest.model}: {heading} {figure:.3f} on {what}", err=True)
         if step > self._step:
             self._step = step
             say(f"  {describe(progress)}", err=True)

@@ -39,11 +39,11 @@ class ContestProgress:
     Parameters
     ----------
     done, total : int
-        Folds of models; the total is what the time left is expected to allow.
+        Folds of models; the total is what is to come if no more of them stop, and never rises.
     elapsed : float
         Seconds since the start.
     seconds_left : float or None
-        Estimated; None before anything was measured.
+        At the most, as far as can be foretold; None where nothing tells.
     latest : Outcome or None
         What has just been finished; None at the start.
     board : Leaderboard
@@ -110,6 +110,7 @@ class ExperimentRun:
             count_jobs(n_jobs, executor),
             self._outcomes,
             training_rows=len(self.experiment.splits[self._race.steps[0].fold][0]),
+            withdraws=self.experiment.racing,
         )
         for outcome in self._outcomes.values():
             self._race.record(outcome)

@@ -256,7 +256,11 @@ class Leaderboard:
     def _p_value(self, row: LeaderboardRow) -> float:
         first, second = (np.asarray(r.folds[self.measure]) for r in (self.best, row))
         common = np.isfinite(first) & np.isfinite(second)
-        if self.sizes is None or common.sum() < max(2, min(_FEWEST_FOLDS, self.planned)):
+        if (
+            row.behind is not None
+            or self.sizes is None
+            or common.sum() < max(2, min(_FEWEST_FOLDS, self.planned))
+        ):
             return math.nan
         sizes = dict(zip(("training", "test"), self.sizes, strict=True))
         return corrected_resampled_t_test(first[common], second[common], **sizes)[1]
@@ -274,8 +278,12 @@ class Leaderboard:
 
     @property
     def untested(self) -> tuple[str, ...]:
-        """Models with too few folds in common with the best to say anything of them."""
-        return tuple(model for model, p in self.p_values.items() if math.isnan(p))
+        """Models with too few folds in common with the best to say anything of them.
+
+        Those that stopped early are none of them: they were behind where they stopped.
+        """
+        firm = {row.model for row in self.rows if row.behind is None}
+        return tuple(m for m, p in self.p_values.items() if math.isnan(p) and m in firm)
 
     def scores(self) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
         """Models and their figures (n_folds, n_models) on folds that all of them have.

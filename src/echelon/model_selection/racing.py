@@ -144,13 +144,13 @@ class Race:
 
     def leave(self, model: str, *, withdrawn: bool = False) -> None:
         """A model takes no further part: it has failed, or there is no time for it."""
-        if model in self._in:
-            self._in.remove(model)
-            done = [i for i in range(len(self.steps)) if (model, i) in self._codes]
-            rivals = [m for m in self._in if done and (m, done[-1]) in self._codes]
-            if withdrawn and rivals:
-                behind = self._against(model, self._best(rivals, done[-1]), done[-1]).mean
-                self.stopped[model] = Stop(done[-1], behind, withdrawn=True)
+        if model not in self._in:
+            return
+        last = self._at - 1
+        self._in.remove(model)
+        if withdrawn and last >= 0 and self._in:
+            behind = self._against(model, self._best(self._in, last), last).mean
+            self.stopped[model] = Stop(last, behind, withdrawn=True)
 
     def settle(self) -> list[str]:
         """Decide every step that all in the race have taken; the models that stop."""

@@ -98,6 +98,8 @@ class Schedule:
         What need not be run.
     training_rows : int
         Rows that a whole fold is learnt from, which tells what it takes longer than a look.
+    withdraws : bool
+        Whether models leave where the budget cannot last for all of them.
     clock : callable
         Seconds that pass.
 
@@ -120,6 +122,7 @@ class Schedule:
         finished: Collection[tuple[str, Step]] = (),
         *,
         training_rows: int = 0,
+        withdraws: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if budget is not None and not (isinstance(budget, Real) and float(budget) > 0.0):
@@ -133,6 +136,7 @@ class Schedule:
         }
         self._reused = sum(m in self._standings and s in self._steps for m, s in finished)
         self._begun: int | None = None
+        self._withdraws = withdraws
         self.likely, self.reserve = list(models), 0.0
         self.withdrawn: dict[str, float] = {}
 
@@ -300,7 +304,7 @@ class Schedule:
 
     def _withdraw(self, current: int, now: float) -> None:
         """Where the budget cannot last, keep the best for which there is time."""
-        if math.isinf(self._budget) or not current:
+        if math.isinf(self._budget) or not current or not self._withdraws:
             return
         rank = {model: i for i, model in enumerate(self.likely)}
         alive = sorted(self._in(), key=lambda m: rank.get(m, len(rank)))
