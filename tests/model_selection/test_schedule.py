@@ -181,6 +181,21 @@ def test_what_a_fold_takes_is_foretold_by_looks():
     assert schedule.seconds_left == pytest.approx(5 * 2 * 64.0)
 
 
+def test_a_look_is_taken_by_the_quick_and_by_the_best_of_the_slow():
+    clock = Clock()
+    steps = [Step(0, 1000), Step(0, 4000), *folds(5)]
+    speeds = {"quick": 0.1, "slow": 4.0, "slower": 5.0, "best": 4.5}
+    schedule = Schedule(list(speeds), steps, 100.0, training_rows=16_000, clock=clock)
+    for _ in speeds:
+        task = schedule.next()
+        clock.now += speeds[task.model]
+        schedule.finish(task, speeds[task.model])
+    schedule.likely = ["best", "slow", "quick", "slower"]
+    assert schedule.next().model == "best"
+    # A quarter of the 86 s left pays for one of those that will take more than 6 s.
+    assert sorted(schedule.withdrawn) == ["slow", "slower"]
+
+
 @pytest.mark.parametrize("budget", [None, 150.0])
 def test_the_total_never_rises_and_the_time_left_is_sane(budget):
     speeds = {f"m{k}": 0.2 * 1.4**k for k in range(12)}

@@ -20,11 +20,11 @@ from statistics import median
 LEAST_LIMIT = 5.0
 #: Part of the budget that tasks which were meant to fit may take longer.
 GRACE = 0.1
-#: Part of a model's share of the budget that one look at few rows may take.
+#: Part of the budget, and of a model's share of it, that one look at few rows may take.
 _LOOK = 0.25
 #: How the seconds of a task grow with its rows where one size was measured, and the bounds of that
 #: where two were.
-_GROWTH, _GROWTHS = 1.2, (0.8, 2.5)
+_GROWTH, _GROWTHS = 0.7, (0.5, 2.5)
 #: How much longer a fold takes than a look at as many rows, since it finds probabilities too.
 _WHOLE = 2.0
 #: Folds that the models that stay should have at the least, if the budget allows it.
@@ -309,15 +309,28 @@ class Schedule:
         rank = {model: i for i, model in enumerate(self.likely)}
         alive = sorted(self._in(), key=lambda m: rank.get(m, len(rank)))
         if self._steps[current].rows is not None:
-            share = max(self._share(current), LEAST_LIMIT)
-            slow = [m for m in alive if (self._estimate(m, current, now) or 0.0) > share]
-            kept = [m for m in alive if m not in slow] or alive[:1]
+            kept = self._that_look(alive, current, now)
         else:
             kept = self._that_fit(alive, current, now)
         for model in alive:
             if model not in kept and self._standings[model].missing:
                 self.withdrawn[model] = self._estimate(model, current, now) or 0.0
                 self.stop(model)
+
+    def _that_look(self, alive: Sequence[str], current: int, now: float) -> list[str]:
+        """Models that are quick at a look, and the best of the others."""
+        seconds = {m: self._estimate(m, current, now) or 0.0 for m in alive}
+        share = max(self._share(current), LEAST_LIMIT)
+        left = _LOOK * max(0.0, self._end - now) * self.jobs
+        left -= sum(s for s in seconds.values() if s <= share)
+        kept = []
+        for model in alive:
+            if seconds[model] <= share:
+                kept.append(model)
+            elif seconds[model] <= left:
+                kept.append(model)
+                left -= seconds[model]
+        return kept or list(alive[:1])
 
     def _that_fit(self, alive: Sequence[str], current: int, now: float) -> list[str]:
         """The best models whose next few folds fit into the time left, together.
