@@ -256,8 +256,9 @@ def _print(board: Leaderboard) -> None:
     if stopped:
         told = [f"{m} {n.removeprefix('Stopped ').rstrip('.')}" for m, n in stopped.items()]
         say(f"Stopped early: {'; '.join(told)}.")
-    for model, reason in board.failures.items():
-        say(f"{model} has no figures: {reason}")
+    for reason in dict.fromkeys(board.failures.values()):
+        models = [model for model, found in board.failures.items() if found == reason]
+        say(f"{', '.join(models)} {'has' if len(models) == 1 else 'have'} no figures: {reason}")
     short = [r for r in board.rows if r.n_folds < board.planned and r.behind is None]
     if short and not board.interrupted:
         say("Not all folds fitted into the budget; --resume goes on from here.")
