@@ -17,6 +17,7 @@ from ..base.nested import fit_arguments
 from ..base.reading import FittedModel
 from ..base.row_design import RowDesign, Split
 from ..metrics import cost_scorer
+from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale, read_scale
 from .coarse_to_fine import CoarseToFineSearchCV
@@ -51,6 +52,7 @@ def best_settings(
     """
     if not settings:
         return {}
+    require_count("folds", folds, 2)
     design = RowDesign() if design is None else design
     scale, codes = read_scale(y, list(classes))
     size = max(SEARCH_ROWS, len(codes) // (len(ParameterGrid(dict(settings))) * (folds - 1)))
