@@ -16,8 +16,8 @@ from echelon.model_selection.experiment import (
     Experiment,
     Outcome,
     OutcomeStore,
+    held_out_rows,
     test_figures,
-    test_rows,
     training_rows,
 )
 from echelon.model_selection.racing import Race, mean_difference
@@ -26,7 +26,7 @@ from echelon.model_selection.splitters import contest_splits
 from echelon.tables import labelled_table
 
 # pytest takes it for a test.
-test_figures.__test__ = test_rows.__test__ = False
+test_figures.__test__ = False
 
 
 def experiment_of(models, n=600, repeats=2, folds=5, groups=None, baseline="median"):
@@ -40,7 +40,7 @@ def experiment_of(models, n=600, repeats=2, folds=5, groups=None, baseline="medi
 
 def draw(experiment, error, task):
     """An outcome of a model that is wrong so often, or as often as a function of rows says."""
-    test = test_rows(experiment, task.step)
+    test = held_out_rows(experiment, task.step)
     seed = [*task.model.encode(), task.fold, task.rows or 0]
     # Models err on the same rows for the most part, as real ones do.
     hard = np.random.default_rng([task.fold, 7]).permuted(np.linspace(0.0, 1.0, len(test)))
@@ -257,6 +257,6 @@ def test_a_look_that_is_kept_is_found_again(tmp_path):
     [look, fold, *_] = Race(experiment).steps
     store = OutcomeStore(tmp_path / "store", experiment)
     for step in (look, fold):
-        codes = np.zeros(len(test_rows(experiment, step)), dtype=np.int16)
+        codes = np.zeros(len(held_out_rows(experiment, step)), dtype=np.int16)
         store.append(Outcome("a", step.fold, {"mae": 1.0}, codes=codes, rows=step.rows))
     assert [outcome.step for outcome in store.read()[0]] == [look, fold]

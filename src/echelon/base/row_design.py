@@ -146,7 +146,7 @@ class RowDesign:
         Examples
         --------
         >>> RowDesign().part(np.tile([0, 0, 1], 4), 6, np.random.RandomState(0)).tolist()
-        [1, 2, 3, 4, 8, 9]
+        [1, 2, 4, 6, 10, 11]
         """
         if size >= len(labels):
             return np.arange(len(labels))

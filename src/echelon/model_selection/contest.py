@@ -21,7 +21,7 @@ from ..base.row_design import RowDesign
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
-from .experiment import Entry, Experiment, Outcome, OutcomeStore, test_rows
+from .experiment import Entry, Experiment, Outcome, OutcomeStore, held_out_rows
 from .leaderboard import SHOWN, Leaderboard, LeaderboardRow
 from .preparation import candidate_pipeline, searched_settings
 from .racing import Race
@@ -226,7 +226,9 @@ class ExperimentRun:
             tuple(dict(outcome.settings) for outcome in outcomes),
             self.experiment.entries[model].group,
             self._note(model, outcomes),
-            tuple((test_rows(self.experiment, o.step), o.codes, o.probabilities) for o in outcomes),
+            tuple(
+                (held_out_rows(self.experiment, o.step), o.codes, o.probabilities) for o in outcomes
+            ),
             behind=None if stop is None else stop.behind,
         )
 

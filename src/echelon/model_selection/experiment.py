@@ -155,7 +155,7 @@ def training_rows(experiment: Experiment, step: Step) -> Index:
     return training if step.rows is None else _part(experiment, training, step.rows)
 
 
-def test_rows(experiment: Experiment, step: Step) -> Index:
+def held_out_rows(experiment: Experiment, step: Step) -> Index:
     """Rows that a step is measured on."""
     test = np.asarray(experiment.splits[step.fold][1])
     return test if step.rows is None else _part(experiment, test, _LOOK_TEST)
@@ -170,7 +170,7 @@ def _part(experiment: Experiment, rows: Index, size: int) -> Index:
 
 def _measure(experiment: Experiment, task: FoldTask, clock: Callable[[], float]) -> Outcome:
     entry = experiment.entries[task.model]
-    training, test = training_rows(experiment, task.step), test_rows(experiment, task.step)
+    training, test = training_rows(experiment, task.step), held_out_rows(experiment, task.step)
     X, y = _safe_indexing(experiment.X, training), _safe_indexing(experiment.y, training)
     begun, started = time.perf_counter(), clock()
     settings, given_up = _search(experiment, entry, task, training, X, y)

@@ -43,7 +43,7 @@ from .._utils.types import Codes, Index, Vector
 from ..base.row_design import RowDesign
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
-from .experiment import Experiment, Outcome, test_rows
+from .experiment import Experiment, Outcome, held_out_rows
 from .schedule import Step
 
 #: Standard errors by which a model must be behind to stop.
@@ -229,18 +229,18 @@ class Race:
         """Rows tested up to a step, and mean loss of each; of the step alone where it is a look."""
         here = self.steps[step]
         if here.rows is not None:
-            rows = self._test_rows(here)
+            rows = self._held_out_rows(here)
             return rows, self._cost[self._truth[rows], self._codes[model, step]]
         sums, counts = np.zeros((2, len(self._truth)))
         for i, earlier in enumerate(self.steps[: step + 1]):
             if earlier.rows is None:
-                rows = self._test_rows(earlier)
+                rows = self._held_out_rows(earlier)
                 sums[rows] += self._cost[self._truth[rows], self._codes[model, i]]
                 counts[rows] += 1.0
         rows = np.flatnonzero(counts)
         return rows, sums[rows] / counts[rows]
 
-    def _test_rows(self, step: Step) -> Index:
+    def _held_out_rows(self, step: Step) -> Index:
         if step not in self._rows:
-            self._rows[step] = test_rows(self._experiment, step)
+            self._rows[step] = held_out_rows(self._experiment, step)
         return self._rows[step]
