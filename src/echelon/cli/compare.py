@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,8 +20,10 @@ from .options import (
     DropUnlabelled,
     Gap,
     Jobs,
+    Margin,
     MaybeData,
     Order,
+    Prefer,
     Report,
     Seed,
     Sign,
@@ -28,8 +31,8 @@ from .options import (
     reads_table,
 )
 from .output import say
-from .values import read_cost, read_seconds, require_key, require_places
-from .views import live_view, show_table, step_line, write_file, write_report
+from .values import read_cost, read_equivalence, read_seconds, require_key, require_places
+from .views import live_view, show_board, show_table, step_line, write_file, write_report
 
 if TYPE_CHECKING:
     from echelon.model_selection import Leaderboard
@@ -74,6 +77,8 @@ def compare(
     ] = None,
     cost: Cost = None,
     gap: Gap = 0.0,
+    margin: Margin = "2%",
+    prefer: Prefer = "best",
     resume: Annotated[
         bool, typer.Option("--resume", help="Take over what an earlier run on this table has done.")
     ] = False,
@@ -104,14 +109,14 @@ def compare(
         _check(outputs)
         require_places((data, cost, sign), **outputs)
         require_key(sign)
-        seconds = read_seconds(budget)
+        seconds, equivalence = read_seconds(budget), read_equivalence(margin, prefer)
         table, name = _load(
             data, target, order, example, drop_unlabelled=drop_unlabelled, **reading
         )
         show_table(table, name)
         matrix = read_cost(cost, table.classes)
         contest = _contest(table, models, matrix, folds, repeats, gap, seed, resume)
-        board = _run(contest, seconds, jobs)
+        board = replace(_run(contest, seconds, jobs), **equivalence)
         _print(board)
         if board.rows:
             write_file(out, getattr(board, _WRITERS[out.suffix])())
@@ -220,20 +225,7 @@ def _run(contest: ExperimentRun, seconds: float, jobs: int) -> Leaderboard:
 def _print(board: Leaderboard) -> None:
     if not board.rows:
         return
-    from echelon.metrics.measures import MEASURES
-
-    say(
-        f"Cross-validated ({board.how}), mean±standard error over folds; best "
-        f"{MEASURES[board.measure].short} first."
-    )
-    say(*str(board).split("\n"))
-    if board.undistinguished:
-        say(
-            "≈ is not significantly different from the best at the 5 % level (corrected resampled "
-            "t-test, Holm)."
-        )
-    if board.untested:
-        say("? has too few folds in common with the best to be compared with it.")
+    show_board(board)
     for note, models in board.notes.items():
         say(f"{', '.join(models)}: {note}")
     for model, reason in board.failures.items():
@@ -255,14 +247,17 @@ def _save(
     sign: Path | None,
     **options: Any,
 ) -> TrainedModel:
-    """The best model, fitted to all rows and saved."""
+    """The best model, or the one that is preferred to it, fitted to all rows and saved."""
     from echelon.trained import train
 
     from .info import save_model
 
+    model = board.chosen.model
+    if board.prefer != "best":
+        say(f"Taken with --prefer {board.prefer}: {model}")
     with step_line() as step:
-        step(f"Fitting {board.best.model} to all rows")
-        trained = train(table, board.best.model, cost=cost, leaderboard=board, **options)
+        step(f"Fitting {model} to all rows")
+        trained = train(table, model, cost=cost, leaderboard=board, **options)
     save_model(trained, path, sign)
     return trained
 

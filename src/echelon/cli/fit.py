@@ -16,15 +16,24 @@ from .options import (
     DropUnlabelled,
     Gap,
     Jobs,
+    Margin,
     Order,
+    Prefer,
     Seed,
     Sign,
     Target,
     reads_table,
 )
 from .output import say
-from .values import read_cost, read_seconds, require_confidence, require_key, require_places
-from .views import live_view, show_table, step_line
+from .values import (
+    read_cost,
+    read_equivalence,
+    read_seconds,
+    require_confidence,
+    require_key,
+    require_places,
+)
+from .views import live_view, show_board, show_table, step_line
 
 if TYPE_CHECKING:
     from echelon.model_selection import Leaderboard
@@ -56,6 +65,8 @@ def fit(
     budget: Annotated[
         str, typer.Option(help="Time for the contest of --model auto: 90s, 10m, 1h.")
     ] = "1m",
+    margin: Margin = "2%",
+    prefer: Prefer = "best",
     save: Annotated[Path, typer.Option(help="Model file to write.")] = Path("model.echelon"),
     sign: Sign = None,
     drop_unlabelled: DropUnlabelled = False,
@@ -70,7 +81,7 @@ def fit(
     """
     with guarded(), watched_workers():
         require_confidence(confidence)
-        seconds = read_seconds(budget)
+        seconds, equivalence = read_seconds(budget), read_equivalence(margin, prefer)
         require_places((data, cost, sign), save=save)
         require_key(sign)
         from echelon.model_selection.roster import find_candidate
@@ -80,8 +91,8 @@ def fit(
         show_table(table, data)
         options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
         options["gap"] = gap
-        board = _contest(table, seconds, **options) if model == AUTO else None
-        candidate = find_candidate(model if board is None else board.best.model, seed)
+        board = _contest(table, seconds, **options, **equivalence) if model == AUTO else None
+        candidate = find_candidate(model if board is None else board.chosen.model, seed)
         options |= {"confidence": confidence, "leaderboard": board}
         _train(table, candidate, save, sign, **options)
 
@@ -100,8 +111,7 @@ def _contest(table: LabelledTable, seconds: float, **options: Any) -> Leaderboar
         raise KeyboardInterrupt
     if not board.rows:
         raise UsageError(f"No model could be measured in {seconds:g} s; give more --budget.")
-    say(f"Cross-validated ({board.how}), mean±standard error over folds:")
-    say(*str(board).split("\n"))
+    show_board(board)
     return board
 
 

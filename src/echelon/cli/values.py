@@ -20,6 +20,8 @@ _DURATION = re.compile(
     rf"(?:({_NUMBER})h)?(?:({_NUMBER})m(?:in)?)?(?:({_NUMBER})(?:s(?:ec)?)?)?", re.IGNORECASE
 )
 
+_SHARE = re.compile(rf"({_NUMBER})(%?)")
+
 
 def read_seconds(text: str, option: str = "--budget") -> float:
     """Seconds of a duration such as 90s, 10m or 1h30m; a plain number means seconds.
@@ -35,6 +37,28 @@ def read_seconds(text: str, option: str = "--budget") -> float:
     if seconds <= 0.0:
         raise UsageError(f"{option} must be a duration such as 90s, 10m or 1h30m; found {text!r}.")
     return seconds
+
+
+def read_share(text: str, option: str) -> float:
+    """A share such as 2%, "2 %" or 0.02.
+
+    Examples
+    --------
+    >>> read_share("2 %", "--margin"), read_share("0.05", "--margin")
+    (0.02, 0.05)
+    """
+    found = _SHARE.fullmatch("".join(text.split()))
+    if found is None:
+        raise UsageError(f"{option} must be a share such as 2% or 0.02; found {text!r}.")
+    return float(found[1]) / (100.0 if found[2] else 1.0)
+
+
+def read_equivalence(margin: str, prefer: str) -> dict[str, Any]:
+    """What a leaderboard takes for equivalent, and which of the equivalent models is chosen."""
+    from echelon._utils.messages import require_choice
+
+    require_choice("prefer", prefer, ("best", "simple", "fast"))
+    return {"margin": read_share(margin, "--margin"), "prefer": prefer}
 
 
 def read_cost(path: Path | None, classes: Sequence[Any]) -> Any:

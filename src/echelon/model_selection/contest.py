@@ -17,11 +17,12 @@ from .._utils.messages import warn_caller
 from .._utils.types import CostLike, KeysLike, LabelsLike, MatrixLike, SplitsLike, VectorLike
 from ..base.nested import fresh
 from ..base.row_design import RowDesign
+from ..metrics.best_comparison import MARGIN
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
 from .experiment import Entry, Experiment, Outcome, OutcomeStore
-from .leaderboard import SHOWN, Leaderboard, LeaderboardRow
+from .leaderboard import SHOWN, Leaderboard, LeaderboardRow, Preference
 from .preparation import candidate_pipeline, searched_settings
 from .roster import Candidate
 from .roster import candidates as all_candidates
@@ -120,6 +121,7 @@ class ExperimentRun:
             labels=self._scale,
             truth=self._truth,
             design=self.experiment.design,
+            cost=self.experiment.cost,
         )
 
     def row(self, model: str) -> LeaderboardRow | None:
@@ -177,6 +179,7 @@ class ExperimentRun:
             self.experiment.entries[model].group,
             self._note(model),
             tuple((splits[o.fold][1], o.codes, o.probabilities) for o in outcomes),
+            self.experiment.entries[model].complexity,
         )
 
     def _note(self, model: str) -> str:
@@ -204,6 +207,8 @@ def run_contest(
     cv: SplitsLike | None = None,
     n_jobs: int | None = None,
     random_state: int = 0,
+    margin: float = MARGIN,
+    prefer: Preference = "best",
     store: Path | str | None = None,
     on_progress: Callable[[ContestProgress], None] | None = None,
 ) -> Leaderboard:
@@ -249,6 +254,11 @@ def run_contest(
         Processes with one thread each, as in joblib; with one, all runs in this process.
     random_state : int
         Seed of the folds.
+    margin : float
+        Largest difference between equivalent models, as a share of the best one's figure.
+    prefer : {"best", "simple", "fast"}
+        What is the leaderboard's `chosen`: the best model, or the simplest or fastest of those that
+        are equivalent to it.
     store : path, optional
         File in which finished folds are kept. Those of the same data, folds, seed, cost, models
         and versions are not run again.
@@ -267,9 +277,11 @@ def run_contest(
     >>> X, y = load_esl(return_X_y=True)
     >>> few = {name: candidates()[name] for name in ("median label", "LinearSVOR")}
     >>> board = run_contest(X, y, candidates=few, folds=3, repeats=1)
-    >>> board.best.model, board.undistinguished
-    ('LinearSVOR', ())
+    >>> board.best_, board.with_verdict("worse")
+    ('LinearSVOR', ('median label',))
     """
+    # Refused before the work.
+    empty = Leaderboard((), margin=margin, prefer=prefer)
     experiment = make_experiment(
         table,
         y,
@@ -286,7 +298,8 @@ def run_contest(
         cv=cv,
     )
     contest = ExperimentRun(experiment, store)
-    return finish(contest, budget=budget, n_jobs=n_jobs, on_progress=on_progress)
+    board = finish(contest, budget=budget, n_jobs=n_jobs, on_progress=on_progress)
+    return replace(board, margin=empty.margin, prefer=empty.prefer)
 
 
 def compare_models(
@@ -423,6 +436,7 @@ def make_experiment(
             searched_settings(candidate, schema, X),
             candidate.group,
             calibrated=True,
+            complexity=candidate.complexity,
         )
         for name, candidate in roster.items()
     }
