@@ -186,7 +186,7 @@ def test_learning_curves():
 def test_a_leaderboard_marks_the_leaders():
     folds = {"A": [0.1, 0.2, 0.3], "B": [0.2, 0.3, np.nan], "C": [0.9, 0.8, 0.7], "D": [np.nan] * 3}
     rows = [SimpleNamespace(model=name, folds={"mae": part}) for name, part in folds.items()]
-    board = SimpleNamespace(rows=rows, measure="mae", best=rows[0], undistinguished=("B",))
+    board = SimpleNamespace(rows=rows, measure="mae", contenders=("A", "B"))
     display = LeaderboardDisplay(board).plot()
     assert display.leaders == ["A", "B"] and list(display.summaries) == ["A", "B", "C"]
     assert display.summaries["B"] == Summary.of([0.2, 0.3])

@@ -36,8 +36,13 @@ def test_the_leaderboard_tells_folds_settings_and_models_close_to_the_best(page)
     part = page.html.split('id="leaderboard"')[1].split("</section>")[0]
     rows = [row.split("</tr>")[0] for row in part.split("<tbody>")[1].split("<tr>")[1:]]
     assert [">delta" in rows[0], ">alpha" in rows[1]] == [True, True]
-    assert ">best<" in rows[0] and ">not significantly different<" in rows[1]
-    assert "not significantly different" not in rows[3]
+    verdicts = [board().comparisons[row.model].verdict for row in board().rows]
+    assert verdicts == ["undecided", "undecided", "worse", "worse"]
+    assert ">best<" in rows[0]
+    assert all(f">{word}<" in row for word, row in zip(verdicts, rows, strict=True))
+    found = board().comparisons["alpha"]
+    ends = " to ".join(f"{end:.3f}".replace("-", "−") for end in (found.low, found.high))
+    assert f">{found.difference:.3f} ({ends})<" in rows[1]
     assert "7 of 10" in rows[2]
     assert "C = 0.1" in rows[1]
     text = Reader(part[part.index("<p") :]).text
@@ -229,7 +234,7 @@ def test_a_note_on_several_models_is_told_once():
 def test_one_fold_tells_nothing_apart():
     rows = [LeaderboardRow(name, {"mae": [mae]}, 0.1) for name, mae in (("a", 0.1), ("b", 0.9))]
     text = text_of(report(Leaderboard.of(rows, sizes=(8, 2), planned=5)), "summary")
-    assert "too few folds to compare the other models with it" in text
+    assert "too few folds or rows to compare the other models with it" in text
 
 
 def test_names_of_models_with_dollars_are_no_formulas(page):
@@ -373,7 +378,7 @@ def test_leads_hold_for_a_model_without_errors_and_for_one_that_uses_nothing():
 
 
 def test_a_leaderboard_is_known_by_its_type():
-    alike = SimpleNamespace(rows=board().rows, undistinguished=())
+    alike = SimpleNamespace(rows=board().rows, comparisons={})
     with pytest.raises(TypeError, match=r"subject must be a leaderboard.*found SimpleNamespace"):
         report(alike)
 

@@ -58,7 +58,7 @@ FEWEST = {"rows": 20, "groups": 5, "folds": 5}
 #: Why a model has no interval.
 TOO_LITTLE = "It has too little in common with the best to be compared with it."
 # Draws of the joint distribution, and sums of units that its correlations are taken from.
-_DRAWS, _BLOCKS = 10_000, 400
+_DRAWS, _BLOCKS = 5_000, 400
 
 
 @dataclass(frozen=True)

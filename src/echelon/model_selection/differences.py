@@ -26,16 +26,15 @@ _Losses = Callable[[Codes, Codes, Matrix | None], Vector | None]
 
 
 def compare_rows(board: Leaderboard) -> list[Comparison]:
-    """Every row of a leaderboard beside the best of the others; empty without any other.
+    """Every row of a leaderboard beside the best of the others.
+
+    Empty without any other, or if it is not known how many rows a fold learns from.
 
     By losses of rows where the measure is their mean and all predictions are known, else by the
     figures of folds.
     """
-    if len(board.rows) < 2:
+    if len(board.rows) < 2 or board.sizes is None:
         return []
-    if board.sizes is None:
-        reason = "How many rows a fold learns from is not known."
-        return [Comparison(reason=reason) for _ in board.rows]
     found = _by_rows(board, board.sizes[0]) or _by_folds(board, *board.sizes)
     return found.to_best(0, board.margin_)
 

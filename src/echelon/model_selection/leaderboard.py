@@ -106,7 +106,7 @@ class Leaderboard:
     measure : str
         What the rows are sorted by and compared on.
     sizes : tuple of int, optional
-        Rows of the training and of the test part of a fold, which the tests need.
+        Rows of the training and of the test part of a fold, which comparisons need.
     planned : int
         Folds that every model was meant to have; 0 where it is not known.
     failures : mapping from model to str
@@ -232,7 +232,8 @@ class Leaderboard:
     def comparisons(self) -> dict[str, Comparison]:
         """Each model beside the best of the others; intervals hold for all models at once.
 
-        `echelon.metrics.best_comparison` says how. Empty for a single model.
+        `echelon.metrics.best_comparison` says how. Empty for a single model, and if `sizes` are not
+        known.
         """
         found = compare_rows(self)
         return {row.model: one for row, one in zip(self.rows, found, strict=True)} if found else {}

@@ -36,14 +36,14 @@ def verdict(board: Any) -> str:
         f"{best.model} has the best {MEASURES[measure].heading}, "
         f"{_with_error(found, measure)}{unit} (mean ± standard error over {count(found.n, 'fold')})"
     )
-    if len(board.rows) == 1:
-        return text + "."
-    return f"{text}; {_verdicts(board)}."
+    return f"{text}; {_verdicts(board)}." if board.comparisons else f"{text}."
 
 
 def _verdicts(board: Any) -> str:
     """How the other models compare with the best, at the level of all of them together."""
     others = [row.model for row in board.rows[1:]]
+    if all(board.comparisons[model].reason for model in others):
+        return "there are too few folds or rows to compare the other models with it"
     found = {v: [m for m in board.with_verdict(v) if m in others] for v in _VERDICTS}
     if len(found["worse"]) == len(others):
         which = "the other model is" if len(others) == 1 else "all others are"
