@@ -25,7 +25,7 @@ START, END = "<!-- null contests: start -->", "<!-- null contests: end -->"
 FOLDS, REPEATS = 5, 2
 LOT = 20
 HEAD = (
-    "contests", "leaderboards", "an equal model is called worse", "so with the earlier marks",
+    "contests", "leaderboards", "a best model is called worse", "so with the earlier marks",
     "a wrong *equivalent*", "all intervals hold", "models with a verdict",
 )  # fmt: skip
 # Mean of the rounded distance |e| for an error e with the standard deviation of `Drawn`.
@@ -241,7 +241,7 @@ def judged(
 
 
 def earlier_marks(folds: Any, n: int) -> list[int]:
-    """Models that the corrected resampled t-test with Holm's procedure calls worse than the best."""
+    """Models worse than the best by the corrected resampled t-test with Holm's procedure."""
     best = int(folds.mean(axis=1).argmin())
     sizes = {"training": round(n * (1 - 1 / FOLDS)), "test": round(n / FOLDS)}
     p = {

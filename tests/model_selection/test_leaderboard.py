@@ -20,6 +20,7 @@ from echelon.metrics.measures import MEASURES
 from echelon.model_selection import (
     Leaderboard,
     LeaderboardRow,
+    candidates,
     compare_models,
     default_models,
     mixed_columns,
@@ -227,6 +228,19 @@ def test_the_simplest_or_the_fastest_of_the_equivalent_models_is_chosen(contest)
     assert replace(board, prefer="simple").chosen.model == second
     assert replace(board, prefer="fast").chosen.model == first
     assert replace(contest, rows=contest.rows[:1], prefer="simple").chosen is contest.rows[0]
+
+
+def test_models_that_are_told_by_less_are_simpler():
+    found = {name: candidate.complexity for name, candidate in candidates().items()}
+    assert found["median label"] == 0
+    assert found["ProportionalOdds logit"] == found["LinearSVOR"] == 1
+    assert [name for name, value in found.items() if value == 2] == [
+        "AdaBoostOR stumps",
+        "ThresholdedRanker RankBoost",
+        "RankRules",
+    ]
+    assert found["SVOR implicit"] == found["GPOR"] == 3
+    assert row("another", [0.1]).complexity > 3
 
 
 def test_what_is_equivalent_is_stated_in_numbers_that_make_sense(contest):

@@ -32,7 +32,15 @@ from .options import (
 )
 from .output import say
 from .values import read_cost, read_equivalence, read_seconds, require_key, require_places
-from .views import live_view, show_board, show_table, step_line, write_file, write_report
+from .views import (
+    live_view,
+    show_board,
+    show_choice,
+    show_table,
+    step_line,
+    write_file,
+    write_report,
+)
 
 if TYPE_CHECKING:
     from echelon.model_selection import Leaderboard
@@ -87,7 +95,8 @@ def compare(
     ),
     report: Report = None,
     save: Annotated[
-        Path | None, typer.Option(help="Fit the best model to all rows and save it to this file.")
+        Path | None,
+        typer.Option(help="Fit the best model, or what --prefer takes, to all rows and save it."),
     ] = None,
     sign: Sign = None,
     plot: Annotated[
@@ -253,8 +262,7 @@ def _save(
     from .info import save_model
 
     model = board.chosen.model
-    if board.prefer != "best":
-        say(f"Taken with --prefer {board.prefer}: {model}")
+    show_choice(board)
     with step_line() as step:
         step(f"Fitting {model} to all rows")
         trained = train(table, model, cost=cost, leaderboard=board, **options)

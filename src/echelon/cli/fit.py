@@ -33,7 +33,7 @@ from .values import (
     require_key,
     require_places,
 )
-from .views import live_view, show_board, show_table, step_line
+from .views import live_view, show_board, show_choice, show_table, step_line
 
 if TYPE_CHECKING:
     from echelon.model_selection import Leaderboard
@@ -112,6 +112,7 @@ def _contest(table: LabelledTable, seconds: float, **options: Any) -> Leaderboar
     if not board.rows:
         raise UsageError(f"No model could be measured in {seconds:g} s; give more --budget.")
     show_board(board)
+    show_choice(board)
     return board
 
 

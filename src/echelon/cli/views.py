@@ -160,10 +160,22 @@ def show_board(board: Leaderboard) -> None:
     say(*str(board).split("\n"))
     if board.comparisons:
         say(
-            "difference: how much worse than the best of the others, with 95 % intervals that hold "
-            f"for all models at once; equivalent: no other is better by more than "
-            f"{board.margin_:.2g} ({100 * board.margin:.3g} % of the best)."
+            "difference: how much worse than the best of the others on common folds, with 95 % "
+            "intervals that hold for all models at once; equivalent: no other is better by more "
+            f"than {board.margin_:.2g} ({100 * board.margin:.3g} % of the best)."
         )
+
+
+def show_choice(board: Leaderboard) -> None:
+    """Print which model is taken where that need not be the best."""
+    if board.prefer == "best":
+        return
+    equal = {board.best.model, *board.with_verdict("equivalent")}
+    if len(equal) == 1:
+        say(f"No other model is known to be equivalent to {board.best.model}, which is taken.")
+    else:
+        word = "simplest" if board.prefer == "simple" else "fastest"
+        say(f"The {word} of {len(equal)} equivalent models is taken: {board.chosen.model}.")
 
 
 def describe(progress: ContestProgress, since: float = 0.0) -> str:
