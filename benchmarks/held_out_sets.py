@@ -39,7 +39,7 @@ TABLES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     ("ordinal/affairs", 0, ()),
     ("ordinal/anes96", 0, ()),
     ("regression/abalone", 10, ()),
-    ("regression/cal_housing", 10, ()),
+    ("regression/boston_housing", 10, ()),
     ("regression/bank8FM", 10, ()),
     ("regression/stock", 10, ()),
 )
@@ -124,8 +124,8 @@ def peers(seed: int) -> dict[str, tuple[Any, dict[str, Any]]]:
     }
     quiet = {"verbose": -1, "random_state": seed, "n_jobs": 1}
     return {
-        "RandomForest": (RandomForestClassifier(200, random_state=seed), forest),
-        "RandomForest rounded": (RandomForestRegressor(200, random_state=seed), forest),
+        "RandomForest": (RandomForestClassifier(100, random_state=seed), forest),
+        "RandomForest rounded": (RandomForestRegressor(100, random_state=seed), forest),
         "LightGBM": (LGBMClassifier(**quiet), light),
         "LightGBM rounded": (LGBMRegressor(**quiet), light),
         "HistGradientBoosting rounded": (
