@@ -6,7 +6,6 @@ import pytest
 
 from echelon.tables import TableError, labelled_table
 from echelon.tables.guessing import edge_codes, guess_column
-from echelon.tables.left_out import weight_name
 from echelon.tables.options import StatedColumn, TableOptions
 
 N = 60
@@ -88,22 +87,25 @@ def test_a_target_with_a_code_beyond_its_scale_is_refused():
     assert table.classes == [1, 2, 3, 4] and len(table.X) == N * 4 // 5
 
 
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("weight", "maybe"),
-        ("wt", "maybe"),
-        ("pw", "weight"),
-        ("survey_weight", "weight"),
-        ("WTMEC2YR", "weight"),
-        ("wgt_final", "weight"),
-        ("height", None),
-        ("sweight", None),
-        ("growth", None),
-    ],
-)
-def test_names_of_weights(name, found):
-    assert weight_name(name) == found
+@pytest.mark.parametrize("name", ["pw", "survey_weight", "WTMEC2YR", "wgt_final", "wtssall"])
+def test_names_of_survey_weights(name):
+    table = labelled_table(frame_of(**{name: np.linspace(0.5, 90, 7)}), "y")
+    assert list(table.X) == ["size"]
+    assert any("survey weight" in str(note) for note in table.notes)
+
+
+@pytest.mark.parametrize("name", ["Whole_weight", "curb-weight", "weight_kg", "height", "growth"])
+def test_weights_of_things_are_inputs(name):
+    table = labelled_table(frame_of(**{name: np.linspace(0.1, 0.7, 7)}), "y")
+    assert list(table.X) == ["size", name]
+    assert not any("weight" in str(note) for note in table.notes)
+
+
+def test_a_weight_with_a_mean_of_one_is_one_of_rows():
+    table = labelled_table(frame_of(weight_full=[0.4, 1.6], weight=[1501.5, 2002.5]), "y")
+    assert list(table.X) == ["size", "weight"]
+    assert any("its mean is one" in str(note) for note in table.notes)
+    assert any("if it is a survey weight" in str(note) for note in table.notes)
 
 
 def test_weights_and_owners_are_no_inputs_unless_that_is_stated():

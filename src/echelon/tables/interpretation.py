@@ -28,7 +28,7 @@ from .guessing import (
     notes_on_guesses,
 )
 from .labels import absent_levels, ordered_labels
-from .left_out import left_out_reason, maybe_weight, weight_name
+from .left_out import left_out_reason, maybe_weight
 from .options import StatedColumn, TableOptions
 from .roles import group_codes, row_times, row_weights
 from .schema import Schema
@@ -286,8 +286,7 @@ def _read_input(
             inputs.left_out[name] = reason
             inputs.notes.append(reason)
             return
-        may_weigh = weight_name(name) == "maybe" or weight_name(label) is not None
-        if with_roles and guess.column.kind == "number" and may_weigh:
-            inputs.notes.append(maybe_weight(name))
+        if with_roles and guess.column.kind == "number":
+            inputs.notes += filter(None, [maybe_weight(name, label)])
     inputs.notes += guess.notes
     inputs.guesses[name] = guess

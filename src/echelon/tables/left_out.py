@@ -24,12 +24,15 @@ _OWNER = re.compile(
     re.IGNORECASE,
 )
 _SURVEY_WEIGHT = re.compile(
-    r"(^|[\W_])(pw|wgt|wts?|wtmec\w*|wtint\w*|weights?|weighting|pweight|fweight|aweight)\d*([\W_]|$)"
+    r"(^|[\W_])(pw|wgt\w*|wtmec\w*|wtint\w*|wtss\w*|w_f\w*wt|weighting|[afdp]weight|pspwght)\d*([\W_]|$)"
     r"|(survey|sample|sampling|person|post|design|final|case)[\W_]?we?i?gh?t",
     re.IGNORECASE,
 )
-#: Names that may as well be of a body.
-_ANY_WEIGHT = re.compile(r"(weight|wt)s?", re.IGNORECASE)
+# Of rows, of a body, of a parcel: the cells tell.
+_ANY_WEIGHT = re.compile(r"(^|[\W_])(weight|wt)s?\d*([\W_]|$)", re.IGNORECASE)
+_PLAIN_WEIGHT = re.compile(r"\W*(weight|wt)s?\W*", re.IGNORECASE)
+# Weights of rows are usually scaled to a mean of one.
+_NEAR_ONE = 0.01
 
 
 def left_out_reason(
@@ -37,9 +40,10 @@ def left_out_reason(
 ) -> Sentence | None:
     """Why a column is no input unless that is stated, in a sentence; or None."""
     stated = Argument("keep", [name])
-    if with_roles and weight_name(name) == "weight" and column.kind == "number":
+    reason = _weight_reason(name, series) if with_roles and column.kind == "number" else None
+    if reason is not None:
         return Sentence(
-            f"Column {name!r} left out, because its name is that of a survey weight: give ",
+            f"Column {name!r} left out, because {reason}: give ",
             Argument("weight", name),
             " to use it as such, or ",
             stated,
@@ -59,8 +63,10 @@ def left_out_reason(
     )
 
 
-def maybe_weight(name: str) -> Sentence:
-    """A note on an input that may be a weight of rows."""
+def maybe_weight(name: str, label: str) -> Sentence | None:
+    """A note on a number that is an input and may be a weight of rows."""
+    if not (_PLAIN_WEIGHT.fullmatch(name) or _SURVEY_WEIGHT.search(label)):
+        return None
     return Sentence(
         f"Column {name!r} is an input; if it is a survey weight, give ",
         Argument("weight", name),
@@ -112,14 +118,24 @@ def _counting_reason(called: Mapping[str, str], values: np.ndarray) -> str | Non
     return None
 
 
-def weight_name(name: str) -> str | None:
-    """``"weight"`` for the name of a survey weight, ``"maybe"`` for one that may be, else None.
+def _weight_reason(name: str, series: Any) -> str | None:
+    """Why a number looks like a weight of rows.
 
     Examples
     --------
-    >>> weight_name("WTMEC2YR"), weight_name("weight"), weight_name("height")
-    ('weight', 'maybe', None)
+    >>> import pandas as pd
+    >>> _weight_reason("WTMEC2YR", pd.Series([4291.8, 32189.1]))
+    'its name is that of a survey weight'
+    >>> _weight_reason("weight", pd.Series([0.6, 1.4]))
+    'its name is that of a weight and its mean is one'
+    >>> _weight_reason("shell_weight", pd.Series([0.24, 0.31])) is None
+    True
     """
-    if _ANY_WEIGHT.fullmatch(name.strip()):
-        return "maybe"
-    return "weight" if _SURVEY_WEIGHT.search(name) else None
+    if _SURVEY_WEIGHT.search(name):
+        return "its name is that of a survey weight"
+    if not _ANY_WEIGHT.search(name):
+        return None
+    values = np.asarray(series, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    usual = len(values) and values.min() >= 0.0 and abs(values.mean() - 1.0) <= _NEAR_ONE
+    return "its name is that of a weight and its mean is one" if usual else None
