@@ -121,6 +121,29 @@ def test_weights_and_owners_are_no_inputs_unless_that_is_stated():
     assert kept.schema.names == ["size", "pw", "patient", "weight"] and kept.notes == ()
 
 
+@pytest.mark.parametrize("name", ["id", "user_id", "caseID", "patient", "RESP", "idno"])
+def test_identifiers_that_repeat_are_groups(name):
+    table = labelled_table(frame_of(**{name: np.arange(30)}))
+    assert table.schema.names == ["size"] and list(table.owners) == [name]
+    assert f"give group={name!r}, or keep" in table.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "note"),
+    [
+        ("judge", np.arange(9), "if rows of one value belong together, give group='judge'."),
+        ("visit_week", np.arange(4), "if the model is for later rows, give time='visit_week'."),
+        ("seen", pd.date_range("2020-01-01", periods=30), "give time='seen'."),
+    ],
+)
+def test_inputs_that_may_be_groups_or_times_are_told(name, values, note):
+    table = labelled_table(frame_of(**{name: values}))
+    assert table.schema.names == ["size", name]
+    assert [str(told).endswith(note) for told in table.notes] == [True]
+    stated = labelled_table(frame_of(**{name: values}), keep=[name])
+    assert stated.notes == ()
+
+
 def test_measures_with_the_name_of_an_owner_are_inputs():
     table = labelled_table(frame_of(km_to_centre=np.arange(30), store=np.linspace(0, 1, 30)))
     assert table.schema.names == ["size", "km_to_centre", "store"]

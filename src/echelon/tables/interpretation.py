@@ -28,7 +28,7 @@ from .guessing import (
     notes_on_guesses,
 )
 from .labels import absent_levels, ordered_labels
-from .left_out import left_out_reason, maybe_weight
+from .left_out import left_out_reason, maybe_roles
 from .options import StatedColumn, TableOptions
 from .roles import group_codes, row_times, row_weights
 from .schema import Schema
@@ -286,7 +286,7 @@ def _read_input(
             inputs.left_out[name] = reason
             inputs.notes.append(reason)
             return
-        if with_roles and guess.column.kind == "number":
-            inputs.notes += filter(None, [maybe_weight(name, label)])
+        if with_roles:
+            guess.notes.extend(maybe_roles(name, series, guess.column))
     inputs.notes += guess.notes
     inputs.guesses[name] = guess

@@ -18,14 +18,19 @@ _LONG_DIGITS = 9
 _ID_NAME = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|key|rownames?|row)$", re.IGNORECASE)
 _CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
 _OWNER = re.compile(
-    r"(patient|user|subject|respondent|customer|client|participant|person|student|pupil|household|"
-    r"rater|judge|reviewer|store|shop|school|site|centre|center|clinic|hospital)"
-    r"([\W_]?(id|no|nr|num|number|code))?",
+    r"(patient|user|subj(ect)?|resp(ondent)?|customer|client|participant|person|student|pupil|"
+    r"teacher|employee|family|household|animal|rater|judge|reviewer|store|shop|school|site|centre|"
+    r"center|clinic|hospital|case)([\W_]?(id|no|nr|num|number|code))?|(.*[\W_])?id(s|no)?",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"(.*[\W_])?(date|time|year|month|week|day|hour|minute|wave|visit|session|round|period|"
+    r"occasion)",
     re.IGNORECASE,
 )
 _SURVEY_WEIGHT = re.compile(
-    r"(^|[\W_])(pw|wgt\w*|wtmec\w*|wtint\w*|wtss\w*|w_f\w*wt|weighting|[afdp]weight|pspwght)\d*([\W_]|$)"
-    r"|(survey|sample|sampling|person|post|design|final|case)[\W_]?we?i?gh?t",
+    r"(^|[\W_])(pw|wgt\w*|wtmec\w*|wtint\w*|wtss\w*|w_f\w*wt|weighting|[afdp]weight|pspwght)"
+    r"\d*([\W_]|$)|(survey|sample|sampling|person|post|design|final|case)[\W_]?we?i?gh?t",
     re.IGNORECASE,
 )
 # Of rows, of a body, of a parcel: the cells tell.
@@ -63,15 +68,21 @@ def left_out_reason(
     )
 
 
-def maybe_weight(name: str, label: str) -> Sentence | None:
-    """A note on a number that is an input and may be a weight of rows."""
-    if not (_PLAIN_WEIGHT.fullmatch(name) or _SURVEY_WEIGHT.search(label)):
-        return None
-    return Sentence(
-        f"Column {name!r} is an input; if it is a survey weight, give ",
-        Argument("weight", name),
-        ".",
-    )
+def maybe_roles(name: str, series: Any, column: Column) -> list[Sentence]:
+    """Notes on an input that may be a weight of rows, what they belong to, or their time."""
+    found = []
+    if column.kind == "number" and (
+        _PLAIN_WEIGHT.fullmatch(name) or _SURVEY_WEIGHT.search(column.label)
+    ):
+        found.append(("it is a survey weight", "weight"))
+    if _is_owner(name) and column.kind in ("number", "category") and _is_shared(series):
+        found.append(("rows of one value belong together", "group"))
+    if column.kind == "date" or (column.kind == "number" and _TIME.fullmatch(name)):
+        found.append(("the model is for later rows", "time"))
+    return [
+        Sentence(f"Column {name!r} is an input; if {reason}, give ", Argument(role, name), ".")
+        for reason, role in found
+    ]
 
 
 def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
@@ -79,7 +90,7 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return "it names queries"
     if len(series) < _FEWEST_ROWS or column.kind not in ("number", "category"):
         return None
-    if _OWNER.fullmatch(name) and _repeats(series):
+    if _is_owner(name) and _repeats(series):
         return f"it repeats, {series.nunique():,} values in {len(series):,} rows"
     if len(column.levels or ()) > max(_NAMES, len(series) // 2):
         return f"it has {len(column.levels or ()):,} different texts in {len(series):,} rows"
@@ -97,11 +108,19 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
     )
 
 
+def _is_owner(name: str) -> bool:
+    return bool(_OWNER.fullmatch(name) or _CAMEL_ID.search(name))
+
+
 def _repeats(series: Any) -> bool:
+    return _is_shared(series) and series.nunique() > _FEWEST_ROWS
+
+
+def _is_shared(series: Any) -> bool:
+    """Whether whole numbers or texts, three or more, have rows in common."""
     if series.dtype.kind == "f" and (series.dropna() % 1 != 0).any():
         return False
-    distinct = series.nunique()
-    return distinct > _FEWEST_ROWS and distinct <= 0.8 * len(series)
+    return 3 <= series.nunique() <= 0.8 * len(series)
 
 
 def _counting_reason(called: Mapping[str, str], values: np.ndarray) -> str | None:
