@@ -280,13 +280,14 @@ def _read_input(
     guess = guess_column(name, series, stated, known, label)
     if guess.problem is not None:
         inputs.problems.append(TableError(*guess.problem.parts))
-    elif stated.role is None:
+    notes = list(guess.notes)
+    if guess.problem is None and stated.role is None:
         reason = left_out_reason(name, series, guess.column, with_roles)
         if reason is not None:
             inputs.left_out[name] = reason
             inputs.notes.append(reason)
             return
         if with_roles:
-            guess.notes.extend(maybe_roles(name, series, guess.column))
-    inputs.notes += guess.notes
+            notes += maybe_roles(name, series, guess.column)
+    inputs.notes += notes
     inputs.guesses[name] = guess
