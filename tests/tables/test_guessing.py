@@ -9,12 +9,13 @@ from echelon.tables.guessing import edge_codes, guess_column
 from echelon.tables.options import StatedColumn, TableOptions
 
 N = 60
+Y = np.random.default_rng(1).permutation(N) % 3
 LIKERT = ["strongly disagree", "disagree", "neutral", "agree", "strongly agree"]
 
 
 def frame_of(**columns):
     rng = np.random.default_rng(0)
-    base = {"size": rng.normal(size=N), **columns, "y": np.arange(N) % 3}
+    base = {"size": rng.normal(size=N), **columns, "y": Y}
     return pd.DataFrame({name: np.resize(values, N) for name, values in base.items()})
 
 
@@ -142,6 +143,19 @@ def test_inputs_that_may_be_groups_or_times_are_told(name, values, note):
     assert [str(told).endswith(note) for told in table.notes] == [True]
     stated = labelled_table(frame_of(**{name: values}), keep=[name])
     assert stated.notes == ()
+
+
+@pytest.mark.parametrize(
+    "cells", [np.array(["c", "a", "b"])[Y], Y + 7, 10 * Y - np.linspace(0, 1, N)]
+)
+def test_an_input_that_tells_every_label_is_told(cells):
+    table = labelled_table(frame_of(copy=cells))
+    (note,) = table.notes
+    assert "'copy' tells the label of every row" in note and "drop=['copy']" in note
+    assert labelled_table(frame_of(copy=cells), keep=["copy"]).notes == ()
+    other = np.array(cells)
+    other[0] = cells[np.flatnonzero(Y[0] != Y)[0]]
+    assert labelled_table(frame_of(copy=other)).notes == ()
 
 
 def test_measures_with_the_name_of_an_owner_are_inputs():

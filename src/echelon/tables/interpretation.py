@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ordinal.arrays import are_whole
+from ..ordinal.labels import read_scale
 from .column import without_values
 from .faults import (
     Argument,
@@ -32,6 +33,7 @@ from .left_out import left_out_reason, maybe_roles
 from .options import StatedColumn, TableOptions
 from .roles import group_codes, row_times, row_weights
 from .schema import Schema
+from .target_copies import copy_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +138,10 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
             with _gathered(problems):
                 name = roles[role]
                 found[f"{role}s"] = convert(frame[name], name, stated, known)
+    if "y" in found:
+        codes = read_scale(found["y"], found["classes"])[1]
+        guessed = [name for name in inputs.guesses if stated[name].role is None]
+        inputs.notes += copy_notes(frame, guessed, codes)
     found["owners"] = {}
     for name, reason in inputs.left_out.items():
         if "group" in reason.arguments:
