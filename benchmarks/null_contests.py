@@ -13,6 +13,7 @@ import json
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ import numpy as np
 from echelon.metrics import corrected_resampled_t_test
 from echelon.metrics.best_comparison import MARGIN, Comparison, row_differences
 
-START, END = "<!-- null contests: start -->", "<!-- null contests: end -->"
+from .pages import Pieces, markdown_table, write_between
+
 FOLDS, REPEATS = 5, 2
 LOT = 20
 HEAD = (
@@ -33,21 +35,6 @@ MEAN = 0.493
 # Shares of the best figure by which twenty models are worse.
 EQUAL = (0.0,) * 20
 AROUND = tuple(np.repeat((0.0, 0.01, 0.025, 0.05), 5).tolist())
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Contests of one kind.
-
-    Parameters
-    ----------
-    name : str
-    lot : callable
-        Counts of `LOT` contests from a seed.
-    """
-
-    name: str
-    lot: Callable[[int], dict[str, int]]
 
 
 @dataclass(frozen=True)
@@ -201,23 +188,18 @@ class Fitted:
         return json.loads(path.read_text())
 
 
-def settings() -> list[Setting]:
-    """What is counted."""
-    return [
-        Setting("20 equal models, 600 rows", Drawn(600, EQUAL)),
-        Setting(
-            "the same, training rows count as much as test rows", Drawn(600, EQUAL, False, True)
-        ),
-        Setting("20 equal models, 600 rows in 60 groups", Drawn(600, EQUAL, True)),
-        Setting("the same, training groups count as much", Drawn(600, EQUAL, True, True)),
-        Setting("0, 1, 2.5 and 5 % worse, 20,000 rows", Drawn(20_000, AROUND)),
-        Setting("the same, training rows count as much", Drawn(20_000, AROUND, False, True)),
-        Setting(
-            "0, 1, 2.5 and 5 % worse, 20,000 rows in 2,000 groups", Drawn(20_000, AROUND, True)
-        ),
-        Setting("9 models fitted to 150 rows of 5 inputs", Fitted(150, 5)),
-        Setting("9 models fitted to 100 rows of 20 inputs", Fitted(100, 20)),
-    ]
+#: What is counted: contests of one kind, `LOT` from a seed.
+SETTINGS: dict[str, Callable[[int], dict[str, int]]] = {
+    "20 equal models, 600 rows": Drawn(600, EQUAL),
+    "the same, training rows count as much as test rows": Drawn(600, EQUAL, training=True),
+    "20 equal models, 600 rows in 60 groups": Drawn(600, EQUAL, True),
+    "the same, training groups count as much": Drawn(600, EQUAL, True, True),
+    "0, 1, 2.5 and 5 % worse, 20,000 rows": Drawn(20_000, AROUND),
+    "the same, training rows count as much": Drawn(20_000, AROUND, training=True),
+    "0, 1, 2.5 and 5 % worse, 20,000 rows in 2,000 groups": Drawn(20_000, AROUND, True),
+    "9 models fitted to 150 rows of 5 inputs": Fitted(150, 5),
+    "9 models fitted to 100 rows of 20 inputs": Fitted(100, 20),
+}
 
 
 def judged(
@@ -262,54 +244,32 @@ def _add(counts: dict[str, int], more: dict[str, int]) -> None:
         counts[key] = counts.get(key, 0) + value
 
 
-def lines(totals: dict[str, dict[str, int]]) -> list[str]:
-    """A Markdown table of shares of leaderboards."""
-    found = [f"| {' | '.join(HEAD)} |", f"| --- {'| ---: ' * (len(HEAD) - 1)}|"]
-    for name, c in totals.items():
-        shares = [c[key] / c["contests"] for key in ("worse", "marked", "equivalent", "held")]
-        cells = [name, f"{c['contests']:,}", *(f"{100 * share:.1f} %" for share in shares)]
-        cells.append(f"{100 * c['decided'] / c['models']:.0f} %")
-        found.append(f"| {' | '.join(cells)} |")
-    return found
+def row(name: str, counts: dict[str, int]) -> list[str]:
+    """A line of the table: shares of leaderboards, and of models."""
+    n = counts["contests"]
+    shares = [100 * counts[key] / n for key in ("worse", "marked", "equivalent", "held")]
+    decided = 100 * counts["decided"] / counts["models"]
+    return [name, f"{n:,}", *(f"{share:.1f} %" for share in shares), f"{decided:.0f} %"]
 
 
 def main() -> None:
     """Draw what is not in the file yet, and print or write the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.null_contests", description=__doc__)
-    parser.add_argument("--contests", type=int, default=400, help="of each setting")
-    parser.add_argument("--only", default="", help="settings whose name has this in it")
+    parser.add_argument("--contests", type=int, default=200, help="of each setting")
     parser.add_argument("--store", type=Path, default=Path("build/null_contests.jsonl"))
     parser.add_argument("--write", type=Path, help="the page that gets the table")
     options = parser.parse_args()
-    options.store.parent.mkdir(parents=True, exist_ok=True)
-    known: dict[str, dict[str, dict[str, int]]] = {}
-    if options.store.exists():
-        for line in options.store.read_text().splitlines():
-            lot = json.loads(line)
-            known.setdefault(lot["setting"], {})[str(lot["seed"])] = lot["counts"]
-    for setting in settings():
-        if options.only not in setting.name:
-            continue
-        for seed in range(options.contests // LOT):
-            lots = known.setdefault(setting.name, {})
-            if str(seed) not in lots:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    lots[str(seed)] = setting.lot(seed)
-                with options.store.open("a") as file:
-                    lot = {"setting": setting.name, "seed": seed, "counts": lots[str(seed)]}
-                    file.write(json.dumps(lot) + "\n")
-    totals: dict[str, dict[str, int]] = {}
-    for setting in settings():
-        for counts in known.get(setting.name, {}).values():
-            _add(totals.setdefault(setting.name, {}), counts)
-    text = "\n".join(lines(totals))
+    pieces = Pieces(options.store)
+    totals: dict[str, dict[str, int]] = {name: {} for name in SETTINGS}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, contests in SETTINGS.items():
+            for seed in range(options.contests // LOT):
+                _add(totals[name], pieces.get(f"{name} | {seed}", partial(contests, seed)))
+    text = markdown_table(HEAD, [row(name, counts) for name, counts in totals.items()])
     print(text)
     if options.write is not None:
-        page = options.write.read_text(encoding="utf-8")
-        before, rest = page.split(START)
-        after = rest.split(END)[1]
-        options.write.write_text(f"{before}{START}\n{text}\n{END}{after}", encoding="utf-8")
+        write_between(options.write, "null contests", text)
 
 
 if __name__ == "__main__":
