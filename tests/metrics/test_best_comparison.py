@@ -53,7 +53,8 @@ def by_hand(first, second, tests, n_training, n, weights=None, groups=None):
     J, tested = len(common), np.count_nonzero(shares)
     N = n_training + np.mean([len(tests[f]) for f in common])
     by_training = by_rows * tested * (1 / (J * n_training) + (1 - 1 / J) / N)
-    return mean, math.sqrt(by_rows + by_training)
+    means = [np.average(first[f] - second[f], weights=weights[tests[f]]) for f in common]
+    return mean, math.sqrt(max(by_rows + by_training, np.var(means, ddof=1) / J))
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -190,6 +191,17 @@ def test_dependent_rows_widen_the_interval():
     plain, grouped = (row_differences(losses, tests, 320, groups=g) for g in (None, groups))
     assert grouped.errors[0] > 1.5 * plain.errors[0]
     assert (plain.freedom, grouped.freedom) == (399, 39)
+
+
+def test_a_model_that_fails_in_one_fold_is_not_sure_to_be_worse():
+    rng = np.random.default_rng(8)
+    tests = folds(2000, 2, 5, rng)
+    losses = losses_of(2, tests, 2000, rng)
+    losses[1][3] = losses[1][3] + 5.0
+    found = row_differences(losses, tests, 1600)
+    apart = [np.mean(b - a) for a, b in zip(*losses, strict=True)]
+    assert found.errors[0] == pytest.approx(np.std(apart, ddof=1) / math.sqrt(10))
+    assert found.to_best(0, margin=0.01)[1].verdict == "undecided"
 
 
 def test_leaderboards_of_equal_models_are_rarely_wrong():

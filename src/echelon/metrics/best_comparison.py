@@ -28,7 +28,8 @@ variance σ² and of the training parts have variances
     σ²/n_tested   and   σ²·(1/(J·n) + (1 − 1/J)/N),
 
 about the same for k folds, so that the correction doubles the variance. How far that is from the
-truth is measured by `benchmarks/null_contests.py`.
+truth is measured by `benchmarks/null_contests.py`. A model that fails in a fold now and then varies
+more than its rows tell, so the variance is no less than that of independent folds, S²/J.
 
 For measures that are no means over rows the units are folds: the variance over folds with the
 correction of Nadeau and Bengio (2003), and Student's t with J − 1 degrees of freedom.
@@ -283,12 +284,12 @@ def _gathered(n_models: int, found: Sequence[_Pair]) -> PairDifferences:
 class _Table:
     """Models on folds that all of them have: means, and what each unit adds to them.
 
-    `cross` holds the sums over units of products of what they add for two models; `blocks` what
-    random sets of units add.
+    `folds` holds the means of each fold, `cross` the sums over units of products of what they add
+    for two models, and `blocks` what random sets of units add.
     """
 
     place: dict[int, int]
-    means: Vector
+    folds: Matrix
     cross: Matrix
     blocks: Matrix
     n_units: int
@@ -307,14 +308,16 @@ class _Table:
         place = {model: k for k, model in enumerate(losses)}
         folds = list(next(iter(losses.values())))
         shares, sums = np.zeros(len(blocks)), np.zeros((len(place), len(blocks)))
-        for fold in folds:
+        means = np.empty((len(place), len(folds)))
+        for number, fold in enumerate(folds):
             rows = tests[fold]
             share = weights[rows] / (len(folds) * weights[rows].sum())
             np.add.at(shares, units[rows], share)
             for model, k in place.items():
-                sums[k] += np.bincount(units[rows], share * losses[model][fold], len(blocks))
-        means = sums.sum(axis=1)
-        residuals = sums - means[:, None] * shares
+                added = share * losses[model][fold]
+                means[k, number] = added.sum() * len(folds)
+                sums[k] += np.bincount(units[rows], added, len(blocks))
+        residuals = sums - means.mean(axis=1, keepdims=True) * shares
         summed = np.zeros((int(blocks.max()) + 1, len(place)))
         np.add.at(summed, blocks, residuals.T)
         tested = len(np.unique(np.concatenate([tests[fold] for fold in folds])))
@@ -330,15 +333,17 @@ class _Table:
 
     def pair(self, first: int, second: int) -> _Pair:
         i, j = self.place[first], self.place[second]
-        total = max(0.0, self.cross[i, i] + self.cross[j, j] - 2.0 * self.cross[i, j])
-        if total < 1e-12 * (self.cross[i, i] + self.cross[j, j]):
-            total = 0.0
-        by_rows = total * self.n_units / (self.n_units - 1)
+        apart, J = self.folds[i] - self.folds[j], self.folds.shape[1]
+        scale = self.cross[i, i] + self.cross[j, j]
+        total = scale - 2.0 * self.cross[i, j]
+        # Models that say the same differ by rounding only.
+        by_rows = total * self.n_units / (self.n_units - 1) if total > 1e-12 * scale else 0.0
+        by_folds = float(apart.var(ddof=1)) / J if J > 1 else 0.0
         return _Pair(
             first,
             second,
-            float(self.means[i] - self.means[j]),
-            math.sqrt(by_rows * (1.0 + self.training)),
+            float(apart.mean()),
+            math.sqrt(max(by_rows * (1.0 + self.training), by_folds)),
             self.blocks[i] - self.blocks[j],
             self.n_units - 1,
         )
