@@ -207,7 +207,7 @@ def test_bad_durations(text):
         read_seconds(text)
 
 
-@pytest.mark.parametrize("text", ["", "-2%", "two", "2%%", "1e-2"])
+@pytest.mark.parametrize("text", ["", "-2%", "two", "2%%", "1e-2", "2"])
 def test_bad_margins(text):
     with pytest.raises(failures.UsageError, match="--margin must be a share such as 2% or"):
         read_share(text, "--margin")

@@ -216,6 +216,15 @@ def test_rows_are_compared_by_group_and_only_predictions_of_all_models_will_do(c
     assert by_folds["ridge"].high != expected[2].high
 
 
+def test_the_first_row_is_a_contender_even_where_common_folds_speak_against_it():
+    spread = 0.01 * np.cos(np.arange(10.0))
+    lucky = row("lucky", np.r_[0.30 + spread[:6], [math.nan] * 4])
+    steady = row("steady", np.r_[0.20 + spread[:6] ** 2, [0.60] * 4])
+    board = Leaderboard.of([lucky, steady], sizes=(80, 20), planned=10)
+    assert board.best_ == "lucky" and board.with_verdict("worse") == ("lucky",)
+    assert board.contenders == ("lucky", "steady") and board.chosen is board.best
+
+
 def test_the_simplest_or_the_fastest_of_the_equivalent_models_is_chosen(contest):
     rows = [
         replace(row, complexity=complexity, fit_seconds=seconds)
@@ -323,6 +332,7 @@ def test_an_empty_leaderboard():
     empty = Leaderboard.of([])
     assert empty.to_csv() == "model\n"
     assert json.loads(empty.to_json()) == []
+    assert str(empty) == "model fit s" and "<th" in empty._repr_html_()
     with pytest.raises(ValueError, match="no rows"):
         _ = empty.best
 

@@ -71,7 +71,7 @@ Margin = Annotated[
 Prefer = Annotated[
     str,
     typer.Option(
-        help="Which of the models that are equivalent to the best is taken: best, simple or fast."
+        help="Which of the models that are equivalent to the best is saved: best, simple or fast."
     ),
 ]
 Report = Annotated[

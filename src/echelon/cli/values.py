@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from .failures import UsageError
 from .output import require_output
@@ -48,7 +48,8 @@ def read_share(text: str, option: str) -> float:
     (0.02, 0.05)
     """
     found = _SHARE.fullmatch("".join(text.split()))
-    if found is None:
+    # Who writes 2 means 2 % rather than 200 %.
+    if found is None or (not found[2] and float(found[1]) >= 1.0):
         raise UsageError(f"{option} must be a share such as 2% or 0.02; found {text!r}.")
     return float(found[1]) / (100.0 if found[2] else 1.0)
 
@@ -56,8 +57,9 @@ def read_share(text: str, option: str) -> float:
 def read_equivalence(margin: str, prefer: str) -> dict[str, Any]:
     """What a leaderboard takes for equivalent, and which of the equivalent models is chosen."""
     from echelon._utils.messages import require_choice
+    from echelon.model_selection.leaderboard import Preference
 
-    require_choice("prefer", prefer, ("best", "simple", "fast"))
+    require_choice("prefer", prefer, get_args(Preference))
     return {"margin": read_share(margin, "--margin"), "prefer": prefer}
 
 

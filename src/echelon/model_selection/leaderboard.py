@@ -249,8 +249,8 @@ class Leaderboard:
 
     @property
     def contenders(self) -> tuple[str, ...]:
-        """The best model and those that are not worse than it as far as is known."""
-        worse = self.with_verdict("worse")
+        """The best model and those that are not known to be worse than another."""
+        worse = set(self.with_verdict("worse")) - {row.model for row in self.rows[:1]}
         return tuple(row.model for row in self.rows if row.model not in worse)
 
     @property
@@ -332,20 +332,20 @@ class Leaderboard:
     def lines(self, *, compared: bool = True) -> list[list[str]]:
         """Heading and rows as text cells, with or without how the models compare."""
         with_folds = any(row.n_folds < self.planned for row in self.rows)
-        first, *others = (MEASURES[measure].short for measure in self.measures)
         compared = compared and bool(self.comparisons)
         beside = ["difference (95 %)", "verdict"] if compared else []
-        head = ["model", first, *beside, *others, "fit s"]
+        shorts = [MEASURES[measure].short for measure in self.measures]
+        head = ["model", *shorts[:1], *beside, *shorts[1:], "fit s"]
         return [
             [*head, "folds"] if with_folds else head,
             *(self._cells(row, compared, with_folds) for row in self.rows),
         ]
 
     def _cells(self, row: LeaderboardRow, compared: bool, with_folds: bool) -> list[str]:
-        first, *others = (_figure(row.mean(measure)) for measure in self.measures)
+        means = [_figure(row.mean(measure)) for measure in self.measures]
         folds = [f"{row.n_folds}/{self.planned}"] if with_folds else []
         beside = comparison_cells(self.comparisons[row.model]) if compared else []
-        return [row.model, first, *beside, *others, f"{row.fit_seconds:.2f}", *folds]
+        return [row.model, *means[:1], *beside, *means[1:], f"{row.fit_seconds:.2f}", *folds]
 
     def to_frame(self, backend: Any = "pandas") -> Any:
         """A row per model with the same columns as the files, as a data frame.

@@ -83,14 +83,16 @@ def leaderboard(facts: Facts) -> Section | None:
         return None
     scales = {measure: _limits(board, measure) for measure in board.measures}
     rows = [_row(board, place, scales) for place in range(len(board.rows))]
-    columns = [Column("Model", number=False)]
+    about = "with the settings that the search chose most often"
+    columns = [Column("Model", number=False, about=about)]
     columns += [_column(measure, board.measure) for measure in scales]
     if board.comparisons:
-        columns[2:2] = [Column("Difference", about="how much worse than the best of the others")]
+        columns[2:2] = [
+            Column(
+                "Difference", about="how much worse than the best of the others, with its interval"
+            )
+        ]
     columns += [Column("Fit, s", about="mean seconds of one fit"), Column("Folds")]
-    columns += [Column("Settings", number=False, about="those that the search chose most often")]
-    if not any(row.usual_settings for row in board.rows):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
     note = (
         "Mean ± standard error over folds; the bar shows the same between the lowest and the "
         "highest of all models."
@@ -180,18 +182,16 @@ def _column(measure: str, order: str) -> Column:
 def _row(board: Any, place: int, scales: Mapping[str, tuple[float, float]]) -> list[Cell]:
     row = board.rows[place]
     done, planned = row.n_folds, max(board.planned, row.n_folds)
-    settings = _settings(row.usual_settings)
     first, *others = (_figure(row, measure, *limits) for measure, limits in scales.items())
     found = board.comparisons.get(row.model)
     marks = (*(["best"] if place == 0 else []), *([found.verdict] if found else []))
     return [
-        Cell(row.model, key=row.model, marks=marks),
+        Cell(row.model, key=row.model, marks=marks, note=_settings(row.usual_settings)),
         first,
         *([_difference(found, board.measure)] if found else []),
         *others,
         figure_cell(row.fit_seconds, 2),
         Cell(f"{done}" if done == planned else f"{done} of {planned}", key=done),
-        Cell(settings or "–", key=settings or None, kind="settings"),
     ]
 
 
@@ -203,7 +203,7 @@ def _difference(found: Any, measure: str) -> Cell:
     middle, low, high = (
         number(scale * value, places) for value in (found.difference, found.low, found.high)
     )
-    return Cell(f"{middle} ({low} to {high})", key=found.difference)
+    return Cell(middle, key=found.difference, note=f"{low} to {high}")
 
 
 def _figure(row: Any, measure: str, low: float, high: float) -> Cell:
