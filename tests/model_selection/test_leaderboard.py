@@ -186,6 +186,21 @@ def test_differences_are_those_of_the_figures(contest, measure):
     assert board.comparisons["same"].verdict != "worse"
 
 
+def test_models_without_probabilities_are_not_compared_by_them(contest):
+    board = replace(contest, measure="rps")
+    assert board.comparisons["ridge"].reason == TOO_LITTLE
+    first, second = (row.mean("rps") for row in contest.rows[:2])
+    assert board.comparisons["same"].difference == pytest.approx(second - first, abs=1e-12)
+    worse = replace(
+        contest.rows[1],
+        predictions=tuple(
+            (rows, codes, np.roll(p, 1, axis=1)) for rows, codes, p in contest.rows[1].predictions
+        ),
+    )
+    shifted = replace(board, rows=(contest.rows[0], worse))
+    assert shifted.comparisons[worse.model].verdict == "worse"
+
+
 def fold_costs(board, row, cost):
     weights = board.design.weights
     return np.array(
