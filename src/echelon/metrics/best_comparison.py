@@ -139,7 +139,8 @@ class PairDifferences:
         Parameters
         ----------
         leader : int
-            The model with the best figure; one without a common unit with it has no interval.
+            The model with the best figure. One that cannot be compared with it has no interval
+            and takes no part in those of others.
         margin : float
             Largest difference of equivalent models.
         level : float
