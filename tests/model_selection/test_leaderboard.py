@@ -186,6 +186,21 @@ def test_differences_are_those_of_the_figures(contest, measure):
     assert board.comparisons["same"].verdict != "worse"
 
 
+def test_one_fold_of_several_does_not_compare(contest):
+    few = [
+        replace(
+            row,
+            folds={m: np.r_[f[:1], np.full(7, np.nan)] for m, f in row.folds.items()},
+            predictions=row.predictions[:1],
+        )
+        for row in contest.rows
+    ]
+    board = replace(contest, rows=tuple(few))
+    assert {found.reason for found in board.comparisons.values()} == {TOO_LITTLE}
+    alone = replace(board, planned=1)
+    assert not any(found.reason for found in alone.comparisons.values())
+
+
 def test_models_without_probabilities_are_not_compared_by_them(contest):
     board = replace(contest, measure="rps")
     assert board.comparisons["ridge"].reason == TOO_LITTLE

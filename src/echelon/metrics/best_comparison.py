@@ -185,6 +185,7 @@ def row_differences(
     *,
     weights: Vector | None = None,
     groups: Codes | None = None,
+    fewest_folds: int = 2,
 ) -> PairDifferences:
     """Differences of means over folds of losses of rows.
 
@@ -198,6 +199,8 @@ def row_differences(
         Rows that a fold learns from.
     weights, groups : ndarray of shape (n,), optional
         What each row counts, and groups of rows that depend on each other.
+    fewest_folds : int
+        Folds in common that a difference is looked at with.
 
     Examples
     --------
@@ -220,7 +223,7 @@ def row_differences(
     def measured() -> Iterator[_Pair]:
         for pair in combinations(range(len(losses)), 2):
             common = run[pair[0]] & run[pair[1]]
-            if len(common) < min(2, len(tests)):
+            if len(common) < max(1, fewest_folds):
                 continue
             if common not in tables:
                 able = {m for m, folds in enumerate(run) if common <= folds}

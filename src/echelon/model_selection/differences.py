@@ -65,7 +65,12 @@ def _by_rows(board: Leaderboard, training: int) -> PairDifferences | None:
         (None, None) if board.design is None else (board.design.weights, board.design.groups)
     )
     return row_differences(
-        losses, [tests[fold] for fold in folds], training, weights=weights, groups=groups
+        losses,
+        [tests[fold] for fold in folds],
+        training,
+        weights=weights,
+        groups=groups,
+        fewest_folds=min(2, board.planned or len(folds)),
     )
 
 

@@ -301,17 +301,17 @@ class Leaderboard:
         return nemenyi_test(table, names=names, alpha=alpha, lower_is_better=lower)
 
     def records(self) -> list[dict[str, Any]]:
-        """A flat dictionary per model: verdict, figures, standard errors, seconds, settings."""
+        """A flat dictionary per model: figures with errors, verdict, seconds, settings."""
         measures = [*(["cost"] if "cost" in self.measures else []), *SHOWN]
         return [
             {
                 "model": row.model,
-                **self._comparison_record(row.model),
                 **{
                     f"{measure}{end}": getattr(row.summary(measure), part)
                     for measure in measures
                     for end, part in (("", "mean"), ("_se", "se"))
                 },
+                **self._comparison_record(row.model),
                 "fit_seconds": row.fit_seconds,
                 "folds": row.n_folds,
                 "settings": settings_text(row.usual_settings),
