@@ -140,8 +140,8 @@ class TwoPassReader:
         """What the file says of the table, for the ``attrs`` of a data frame."""
         found = {
             "labels": _Labels(self.labels),
-            "notes": _Notes(self.notes),
-            "unanswered": _Notes(sorted(self.unanswered)),
+            "notes": Notes(self.notes),
+            "unanswered": Notes(sorted(self.unanswered)),
             "why_empty": self.why_empty,
         }
         return {name: value for name, value in found.items() if value}
@@ -154,7 +154,7 @@ class _Labels(dict[str, str]):
         return self
 
 
-class _Notes(list[str]):
+class Notes(list[str]):
     """Texts in ``attrs``, which pandas copies deeply with every column taken."""
 
     def __deepcopy__(self, memo: Any) -> Self:

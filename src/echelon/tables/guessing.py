@@ -63,6 +63,7 @@ def guess_column(
     stated: StatedColumn | None = None,
     options: TableOptions | None = None,
     label: str = "",
+    coded: bool = False,
 ) -> Guess:
     """The column as it is read, by what is stated and else by its type and all its cells.
 
@@ -75,6 +76,8 @@ def guess_column(
         Marks in numbers and the format of dates.
     label : str
         What the column is about.
+    coded : bool
+        Whether categories are texts of a file, which states nothing of them.
 
     Examples
     --------
@@ -85,7 +88,7 @@ def guess_column(
     """
     stated = StatedColumn() if stated is None else stated
     options = TableOptions() if options is None else options
-    kind = stated.kind or kind_of_type(series)
+    kind = stated.kind or (None if coded else kind_of_type(series))
     if kind == "ordered":
         return _ordered(name, series, stated, label)
     if series.dtype.kind in "biufM" and kind != "category":

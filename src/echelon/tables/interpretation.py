@@ -240,10 +240,12 @@ def read_inputs(
         why = frame.attrs.get("why_empty", "")
         sentence = f"{where} has no value in {columns_phrase(empty)}{why}; leave {them} out with "
         inputs.problems.append(TableError(sentence, Argument("drop", empty), "."))
-    labels = frame.attrs.get("labels", {})
+    labels, coded = frame.attrs.get("labels", {}), set(frame.attrs.get("texts", ()))
     for name, series in inputs_of.items():
-        label = labels.get(name, "")
-        _read_input(inputs, str(name), series, stated[str(name)], known, label, with_roles)
+        guess = guess_column(
+            str(name), series, stated[str(name)], known, labels.get(name, ""), name in coded
+        )
+        _take_input(inputs, guess, series, stated[str(name)], with_roles)
     if not inputs.guesses:
         inputs.problems.append(
             TableError(
@@ -259,7 +261,7 @@ def read_inputs(
 
 def _leave_out_unanswered(inputs: Inputs, names: Sequence[str], frame: pd.DataFrame) -> None:
     """Leave out columns that a file describes and has no value of."""
-    asked = frame.attrs.get("unanswered", ())
+    asked = set(frame.attrs.get("unanswered", ()))
     found = [name for name in names if name in asked]
     if found:
         them = columns_phrase(found)
@@ -268,16 +270,11 @@ def _leave_out_unanswered(inputs: Inputs, names: Sequence[str], frame: pd.DataFr
         inputs.notes.append(Sentence(f"{them[0].upper()}{them[1:]} {told}."))
 
 
-def _read_input(
-    inputs: Inputs,
-    name: str,
-    series: Any,
-    stated: StatedColumn,
-    known: TableOptions,
-    label: str,
-    with_roles: bool,
+def _take_input(
+    inputs: Inputs, guess: Guess, series: Any, stated: StatedColumn, with_roles: bool
 ) -> None:
-    guess = guess_column(name, series, stated, known, label)
+    """Put a column among the inputs, or among those that are left out."""
+    name = guess.column.name
     if guess.problem is not None:
         inputs.problems.append(TableError(*guess.problem.parts))
     elif stated.role is None:
@@ -286,7 +283,7 @@ def _read_input(
             inputs.left_out[name] = reason
             inputs.notes.append(reason)
             return
-        may_weigh = weight_name(name) == "maybe" or weight_name(label) is not None
+        may_weigh = weight_name(name) == "maybe" or weight_name(guess.column.label) is not None
         if with_roles and guess.column.kind == "number" and may_weigh:
             inputs.notes.append(maybe_weight(name))
     inputs.notes += guess.notes

@@ -73,12 +73,15 @@ class Schema:
         hint = f"; is it {listed(hints, 5)}?" if hints else "."
         raise TableError(f"{opening(where)} lacks {columns_phrase(missing)}{hint}")
 
-    def apply(self, frame: pd.DataFrame, where: str = "the table") -> pd.DataFrame:
+    def apply(
+        self, frame: pd.DataFrame, where: str = "the table", own: bool = False
+    ) -> pd.DataFrame:
         """The columns in order, as models take them.
 
         Numbers, truth values (0 and 1) and dates (days since 1970) are floats with NaN where
         missing; categories are text with NaN where missing, and ordered levels an ordered
-        Categorical of texts. Other columns are left out.
+        Categorical of texts. Other columns are left out. Of a frame that nobody else has (`own`),
+        floats are taken as they are and not copied.
 
         Raises
         ------
@@ -92,7 +95,7 @@ class Schema:
         self.refuse_missing(frame.columns, where)
         by_name = {str(name): name for name in frame.columns}
         columns = {
-            column.name: column.converted(frame[by_name[column.name]], where)
+            column.name: column.converted(frame[by_name[column.name]], where, own)
             for column in self.columns
         }
         return pd.DataFrame(columns, index=frame.index, copy=False)
