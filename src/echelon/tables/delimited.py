@@ -35,6 +35,8 @@ LONGEST_ROW = 1 << 28
 _LONGEST_HEADER = 1 << 22
 #: bytes of the rows by which a file is read at once
 _FIRST_ROWS, _MOST_FIRST = 1 << 20, 2_000
+#: rows of a block, if they are about as long as the header
+_FEWEST_IN_BLOCK = 64
 #: columns that are read again because some cell is of another kind than those of the first rows
 _MOST_ODD = 4
 _SELDOM_REPEATED = 2
@@ -162,7 +164,8 @@ class DelimitedReader:
         self, types: Mapping[str, Any], wanted: list[str] | None, row: int = 0
     ) -> Iterator[Any]:
         """Batches from some row on, with columns of text but for those of some type."""
-        size = blocks.BLOCK_BYTES
+        # Each block takes some time for each column, whatever its rows are.
+        size = max(blocks.BLOCK_BYTES, min(_FEWEST_IN_BLOCK * self._header_bytes, LONGEST_ROW))
         # Ends of blocks are found in no time where no quotation holds the end of a line.
         self._quoted |= not self.source.can_be_reopened or b'"' in self.source.head()
         while True:

@@ -141,6 +141,8 @@ def kind_of_type(series: Any) -> str | None:
     from pandas.api import types
 
     dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+        return "boolean" if dtype.kind == "b" else "number"
     if isinstance(dtype, pd.CategoricalDtype):
         return "ordered" if dtype.ordered else "category"
     if types.is_bool_dtype(dtype):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from .faults import (
     TableError,
     columns_phrase,
     counted,
+    gathered,
     inside,
     opening,
     refuse_repeated,
@@ -124,7 +125,7 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
     problems: list[TableError] = []
     notes: list[str] = []
     found: dict[str, Any] = {}
-    with _gathered(problems):
+    with gathered(problems):
         frame, notes = labelled_rows(frame, target, known.drop_unlabelled, where, stated[target])
         found["y"], found["classes"] = _labels(frame[target], target, known)
         if known.order is not None:
@@ -133,7 +134,7 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
     problems += inputs.problems
     for role, convert in _ROLES.items():
         if role in roles:
-            with _gathered(problems):
+            with gathered(problems):
                 name = roles[role]
                 found[f"{role}s"] = convert(frame[name], name, stated, known)
     found["owners"] = {}
@@ -143,15 +144,6 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
             with suppress(TableError):
                 found["owners"][name] = group_codes(frame[name], name, stated, known)
     return TableReading(frame, stated, roles, inputs, found, [*notes, *inputs.notes], problems)
-
-
-@contextmanager
-def _gathered(problems: list[TableError]) -> Iterator[None]:
-    """Put an error among the problems, so that the others are found too."""
-    try:
-        yield
-    except TableError as error:
-        problems += error.problems
 
 
 def _labels(series: Any, target: str, known: TableOptions) -> tuple[Any, list[Any]]:

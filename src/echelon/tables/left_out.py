@@ -77,8 +77,8 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return f"it repeats, {series.nunique():,} values in {len(series):,} rows"
     if len(column.levels or ()) > max(_NAMES, len(series) // 2):
         return f"it has {len(column.levels or ()):,} different texts in {len(series):,} rows"
-    # Measured numbers are told from counts by the first of them.
-    if column.kind == "number" and (series.dtype.kind not in "iuf" or series.iloc[0] % 1 != 0):
+    # Measured numbers are told from counts by the first of them; it may be missing in any way.
+    if column.kind == "number" and not (series.dtype.kind in "iuf" and _is_whole(series.array[0])):
         return None
     if column.levels is not None and len(column.levels) < len(series):
         return None
@@ -89,6 +89,12 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
     return _counting_reason(
         {"name": name, "label": column.label}, series.to_numpy(dtype=np.float64)
     )
+
+
+def _is_whole(number: Any) -> bool:
+    import pandas as pd
+
+    return number is not pd.NA and number % 1 == 0
 
 
 def _repeats(series: Any) -> bool:

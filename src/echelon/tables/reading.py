@@ -151,7 +151,8 @@ def whole_table(
 def _with_coded_texts(table: Any) -> pd.DataFrame:
     import pyarrow as pa
 
-    frame = next(_frames([table]))
+    # Columns of a long table are not moved together, which takes fresh memory for all of them.
+    frame = _frame(table, split=table.num_columns < _WIDE)
     coded = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
     if coded:
         frame.attrs["texts"] = Notes(coded)
@@ -331,11 +332,9 @@ def _frames(tables: Iterable[Any], rows: float = inf) -> Generator[pd.DataFrame,
         yield _frame(pa.concat_tables(waiting))
 
 
-def _frame(table: Any) -> pd.DataFrame:
+def _frame(table: Any, split: bool = False) -> pd.DataFrame:
     import pandas as pd
     import pyarrow as pa
 
     dtypes = {pa.bool_(): pd.BooleanDtype()}
-    # Columns of a long table are not moved together, which takes fresh memory for all of them.
-    split = table.num_columns < _WIDE
     return table.to_pandas(types_mapper=dtypes.get, split_blocks=split)
