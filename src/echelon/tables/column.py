@@ -239,7 +239,7 @@ def _coded_texts(
         np.nan if text.strip() in absent or (numbers and _number(text) in numbers) else text
         for text in texts
     ]
-    return [*texts, np.nan], levels.cat.codes.to_numpy(dtype=np.intp)
+    return [*texts, np.nan], levels.cat.codes.to_numpy()
 
 
 def without_values(labels: Any, missing: Collection[str]) -> Any:

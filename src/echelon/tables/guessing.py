@@ -31,6 +31,7 @@ _EDGE_CODES = {
 }
 _MOST_LEVELS_OF_SCALE = 11
 _LONG_SCALE = 7
+_FIRST = 500
 
 
 @dataclass(frozen=True)
@@ -358,11 +359,15 @@ def edge_codes(values: np.ndarray, known: Sequence[float] = ()) -> list[float]:
     >>> edge_codes(np.array([97.0, 98.0, 99.0, 100.0]))
     []
     """
+    most = _MOST_LEVELS_OF_SCALE + 4
+    # Most numbers are no scale, as their first ones show.
+    if len(np.unique(values[:_FIRST])) > most + len(known) + 1:
+        return []
     values = values[~np.isnan(values)]
     if not len(values) or values[0] % 1:
         return []
     found = np.setdiff1d(np.unique(values), known)
-    if len(found) > _MOST_LEVELS_OF_SCALE + 4 or (found % 1).any():
+    if len(found) > most or (found % 1).any():
         return []
     body = np.array([value for value in found if value not in _EDGE_CODES])
     if not 2 <= len(body) <= _MOST_LEVELS_OF_SCALE:

@@ -15,6 +15,7 @@ from .faults import Argument, Sentence
 _NAMES = 50
 _FEWEST_ROWS = 20
 _LONG_DIGITS = 9
+_FIRST = 500
 _ID_NAME = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|key|rownames?|row)$", re.IGNORECASE)
 _CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
 _OWNER = re.compile(
@@ -82,7 +83,8 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return None
     if column.levels is not None and len(column.levels) < len(series):
         return None
-    if series.isna().any() or not series.is_unique:
+    # Most columns repeat themselves early.
+    if not series.iloc[:_FIRST].is_unique or series.isna().any() or not series.is_unique:
         return None
     if column.kind == "category":
         return "its text differs in every row"
