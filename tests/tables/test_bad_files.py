@@ -338,10 +338,3 @@ def test_texts_of_arrow_that_are_not_utf8(tmp_path, suffix):
     path.write_bytes(path.read_bytes().replace(b"abcdefgh", b"abc\xffefgh"))
     with pytest.raises(TableError, match="cannot be read as"):
         read_table(path)
-
-
-def test_letters_of_several_encodings_are_told_from_another_encoding(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_bytes("a,b\né,1\n".encode() + "é,2\n".encode("latin-1"))
-    with pytest.raises(TableError, match=r"line 3 that is not UTF-8, after letters that are"):
-        read_table(path)
