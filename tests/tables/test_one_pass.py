@@ -152,3 +152,10 @@ def test_late_faults_get_their_sentence(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(content + "1,2,ä,b,1\n".encode("latin-1")))
     with pytest.raises(TableError, match="not UTF-8"):
         read_table(tmp_path / "t.csv.gz")
+
+
+def test_words_of_a_row_are_not_taken_for_a_fault(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\na quotation mark\n")
+    with pytest.raises(TableError, match="has 1 cells in line 3"):
+        read_table(path)

@@ -40,7 +40,7 @@ _FEWEST_IN_BLOCK = 64
 #: columns that are read again because some cell is of another kind than those of the first rows
 _MOST_ODD = 4
 _SELDOM_REPEATED = 2
-_COLUMN_NUMBER = re.compile(r"column #(\d+)")
+_COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
 _SVMLIGHT_LINE = re.compile(r"\S+( qid:\d+)?( \d+:\S+)+\s*(#.*)?$")
 
 
@@ -206,7 +206,7 @@ class DelimitedReader:
                 rows.stop()
                 if types and "conversion error" in str(error):
                     raise _CellError(names, str(error)) from None
-                if _Ended.QUOTED in str(error):
+                if not self._quoted and _Ended.QUOTED in str(error):
                     raise _QuotedError from None
                 fault = self._fault(error, end)
                 raise _LongRowError(fault) if "straddl" in str(error) else fault from None
@@ -313,7 +313,7 @@ class _CellError(Exception):
     """A cell that pyarrow does not convert by itself, of a column that it counts."""
 
     def __init__(self, names: list[str], message: str) -> None:
-        found = _COLUMN_NUMBER.search(message)
+        found = _COLUMN_NUMBER.match(message)
         self.column = None if found is None else names[int(found[1])]
 
 
