@@ -20,6 +20,7 @@ from . import (
     survey_file,
     svor,
     svor_search,
+    wide_table,
 )
 
 CASES: tuple[Case, ...] = (
@@ -38,6 +39,7 @@ CASES: tuple[Case, ...] = (
     *ranking_metrics.CASES,
     *predict_file.CASES,
     *read_table.CASES,
+    *wide_table.CASES,
     *survey_file.CASES,
     *kernels.CASES,
     *import_time.CASES,

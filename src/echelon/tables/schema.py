@@ -16,6 +16,10 @@ from .options import SINGLE_ROLES
 if TYPE_CHECKING:
     import pandas as pd
 
+# Of more columns than these, numbers are not looked at one by one.
+_WIDE = 1_000
+_PLAIN = (np.dtype(np.float64), np.dtype(np.int64))
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -73,12 +77,15 @@ class Schema:
         hint = f"; is it {listed(hints, 5)}?" if hints else "."
         raise TableError(f"{opening(where)} lacks {columns_phrase(missing)}{hint}")
 
-    def apply(self, frame: pd.DataFrame, where: str = "the table") -> pd.DataFrame:
+    def apply(
+        self, frame: pd.DataFrame, where: str = "the table", own: bool = False
+    ) -> pd.DataFrame:
         """The columns in order, as models take them.
 
         Numbers, truth values (0 and 1) and dates (days since 1970) are floats with NaN where
         missing; categories are text with NaN where missing, and ordered levels an ordered
-        Categorical of texts. Other columns are left out.
+        Categorical of texts. Other columns are left out. Of a frame that nobody else has (`own`),
+        floats are taken as they are and not copied.
 
         Raises
         ------
@@ -91,11 +98,30 @@ class Schema:
             return frame
         self.refuse_missing(frame.columns, where)
         by_name = {str(name): name for name in frame.columns}
+        numbers = self._numbers(frame, by_name) if len(self.columns) > _WIDE else None
         columns = {
-            column.name: column.converted(frame[by_name[column.name]], where)
+            column.name: column.converted(frame[by_name[column.name]], where, own)
             for column in self.columns
+            if numbers is None or column.name not in numbers
         }
-        return pd.DataFrame(columns, index=frame.index, copy=False)
+        others = pd.DataFrame(columns, index=frame.index, copy=False)
+        if numbers is None or not len(numbers.columns):
+            return others
+        return pd.concat([numbers, others], axis=1)[self.names] if columns else numbers
+
+    def _numbers(self, frame: pd.DataFrame, by_name: Mapping[str, Any]) -> pd.DataFrame | None:
+        """Columns of finite or missing numbers all at once; None if some number is infinite."""
+        types = dict(zip(frame.columns, frame.dtypes, strict=True))
+        plain = [
+            column.name
+            for column in self.columns
+            if column.kind == "number"
+            and not column.missing
+            and types[by_name[column.name]] in _PLAIN
+        ]
+        found = frame[[by_name[name] for name in plain]].astype(np.float64)
+        found.columns = plain
+        return None if np.isinf(found.to_numpy()).any() else found
 
     def _fits(self, frame: pd.DataFrame) -> bool:
         """Whether a frame is as `apply` would make it, seen at a glance."""
