@@ -20,7 +20,8 @@ from echelon.ordinal.labels import read_scale
 from echelon.reporting import report
 from echelon.reporting.build import to_html
 from echelon.reporting.content import Section
-from echelon.reporting.facts import Rows, Settings, Study
+from echelon.reporting.rows import Rows, Settings
+from echelon.reporting.study import Study
 from echelon.trained import train
 
 pytest.importorskip("jinja2", reason="reports need jinja2")

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -19,7 +20,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.files import write_whole
 from .._utils.messages import printable
 from .._utils.packages import package_version, require_extra
-from .._utils.types import ClassesLike, CostLike, EstimatorLike, LabelsLike, MatrixLike
+from .._utils.types import (
+    ClassesLike,
+    CostLike,
+    EstimatorLike,
+    KeysLike,
+    LabelsLike,
+    MatrixLike,
+    VectorLike,
+)
 from ..base.nested import fit_arguments
 from ..base.row_design import RowDesign
 from ..inspection.holdout import unfitted
@@ -31,7 +40,9 @@ from ..plots.display import name_of
 from ..tables import LabelledTable, Schema
 from ..trained import TrainedModel
 from .content import LeftOutError, Section
-from .facts import Facts, Rows, Settings, Study
+from .facts import Facts
+from .rows import Rows, Settings
+from .study import Study
 
 
 class Report:
@@ -47,6 +58,8 @@ class Report:
         Its sections, in order.
     left_out : sequence of (str, str)
         Sections that could not be made, and why.
+    about : str
+        What stands under the title.
 
     Attributes
     ----------
@@ -59,12 +72,16 @@ class Report:
     """
 
     def __init__(
-        self, title: str, contents: Sequence[Section], left_out: Sequence[tuple[str, str]] = ()
+        self,
+        title: str,
+        contents: Sequence[Section],
+        left_out: Sequence[tuple[str, str]] = (),
+        about: str = "",
     ) -> None:
         self.title = title
         self.sections = {section.key: section.title for section in contents}
         self.left_out = dict(left_out)
-        self.html = to_html(title, contents)
+        self.html = to_html(title, contents, about)
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file, whole or not at all.
@@ -93,7 +110,7 @@ class Report:
         )
 
 
-def to_html(title: str, contents: Sequence[Section]) -> str:
+def to_html(title: str, contents: Sequence[Section], about: str = "") -> str:
     """The whole page of some sections."""
     import jinja2
     from markupsafe import Markup
@@ -109,6 +126,7 @@ def to_html(title: str, contents: Sequence[Section]) -> str:
     style, script = _asset("report.css"), _asset("report.js")
     page = environment.get_template("page.html.j2").render(
         title=title,
+        about=about,
         sections=contents,
         version=package_version("echelon") or "(not installed)",
         style=Markup(style),
@@ -149,6 +167,10 @@ def report(
     cv: int | Literal["prefit"] = 5,
     sections: Sequence[str] | None = None,
     path: str | Path | None = None,
+    source: str = "",
+    sample_weight: VectorLike | None = None,
+    groups: KeysLike | None = None,
+    time: VectorLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     on_section: Callable[[str], None] | None = None,
@@ -178,9 +200,14 @@ def report(
         it is, which tells how good it is if the rows are new to it.
     sections : sequence of str, optional
         Keys of the sections to make; by default all that have something to show, without the
-        learning curve of a model whose fits take long.
+        learning curve, which needs folds of its own.
     path : str or Path, optional
         Where to write the page.
+    source : str
+        What the table is called, to stand at the top.
+    sample_weight, groups, time : array-like of shape (n,), optional
+        What each row counts, belongs to, and when it was taken, as for `run_contest`; a labelled
+        table has them with it.
     random_state : int, default=0
     n_jobs : int, optional
         Processes, as in joblib.
@@ -207,16 +234,24 @@ def report(
 
     wanted = _wanted(sections, SECTIONS)
     settings = Settings(cost, _folds(cv), random_state, n_jobs, is_patient=sections is not None)
-    given = _Given.of(X, y, classes, target)
+    roles = {"weights": sample_weight, "groups": groups, "time": time}
+    given = _Given.of(X, y, classes, target, roles)
     facts = _facts(subject, leaderboard, given, settings)
+    facts = replace(facts, table=given.table, source=source)
     if facts.study is not None:
         # A model that cannot be fitted or cannot predict is the caller's to know of.
         _ = facts.study.held_out, facts.study.trial
     made, left_out = _make({key: SECTIONS[key] for key in wanted}, facts, on_section)
-    page = Report(title or facts.title, made, left_out)
+    page = Report(title or facts.title, made, left_out, _about(source))
     if path is not None:
         page.save(path)
     return page
+
+
+def _about(source: str) -> str:
+    """What the table is called, and the day."""
+    now = datetime.now(UTC)
+    return ", ".join(filter(None, [source, f"{now.day} {now:%B %Y}"]))
 
 
 def _wanted(sections: Sequence[str] | None, known: dict[str, Any]) -> list[str]:
@@ -260,19 +295,23 @@ class _Given:
     target: str | None
     schema: Schema | None = None
     design: RowDesign = field(default_factory=RowDesign)
+    table: LabelledTable | None = None
 
     @classmethod
-    def of(cls, X: Any, y: Any, classes: Any, target: str | None) -> _Given:
-        schema, design = None, RowDesign()
+    def of(cls, X: Any, y: Any, classes: Any, target: str | None, roles: dict[str, Any]) -> _Given:
+        schema, table = None, None
         if isinstance(X, LabelledTable):
+            table = X
             schema, target = X.schema, X.target if target is None else target
             classes = X.classes if classes is None else classes
-            design = RowDesign.of(len(X.y), X.weights, X.groups, X.times)
+            own = {"weights": X.weights, "groups": X.groups, "time": X.times}
+            roles = {role: own[role] if v is None else v for role, v in roles.items()}
             X, y = X.X, X.y if y is None else y
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
             raise ValueError(f"X and y must be given together; {missing} is missing.")
-        return cls(X, y, classes, target, schema, design)
+        design = RowDesign() if y is None else RowDesign.of(len(y), **roles)
+        return cls(X, y, classes, target, schema, design, table)
 
     @property
     def target_name(self) -> str:
