@@ -13,6 +13,7 @@ from .._utils.messages import require_choice
 from .._utils.types import (
     Index,
     LabelsLike,
+    Mask,
     Matrix,
     MatrixLike,
     RandomStateLike,
@@ -47,7 +48,8 @@ class Effect:
         Mean of P(y ≤ k); None for a model without probabilities.
     histogram : tuple of two ndarrays
         Edges and counts of the values of a number or a date (in days since 1970); positions of
-        `values` and their counts for a category. Missing and infinite values are in neither.
+        `values` and their counts for a category, or sums of weights. Missing and infinite values
+        are in neither.
     unit : {"ranks", "score"}
     classes : ndarray of shape (K,)
     linear_width : float or None
@@ -62,7 +64,7 @@ class Effect:
     values: list[Any]
     expected_rank: Vector
     cumulative: Matrix | None
-    histogram: tuple[npt.NDArray[Any], npt.NDArray[np.intp]]
+    histogram: tuple[npt.NDArray[Any], npt.NDArray[Any]]
     unit: str
     classes: npt.NDArray[Any]
     linear_width: float | None = None
@@ -175,7 +177,8 @@ def feature_effects(
     response = Response(model, classes, kinds=kinds)
     table = response.table(X)
     rows = draw_rows(table.n_rows, max_rows, random_state)
-    weights = check_weights(sample_weight, table.n_rows)[rows]
+    every = None if sample_weight is None else check_weights(sample_weight, table.n_rows)
+    weights = np.ones(len(rows)) if every is None else every[rows]
     effects = []
     for j in _positions(table, features):
         feature = read_feature(table.names[j], table.column(j), table.kinds.get(table.names[j]))
@@ -190,7 +193,7 @@ def feature_effects(
         if not len(grid):
             raise ValueError(f"features must hold columns with values; {feature.name} has none.")
         probe = _Probe(response, table, rows, weights, j)
-        effects.append(_effect(probe, feature, grid, method))
+        effects.append(_effect(probe, feature, grid, method, every))
     return effects
 
 
@@ -270,29 +273,37 @@ class _Probe:
         return curve - centre + np.average(self.outputs(rows, rows), axis=0, weights=weights)
 
 
-def _effect(probe: _Probe, feature: Feature, grid: Index, method: str) -> Effect:
+def _effect(
+    probe: _Probe, feature: Feature, grid: Index, method: str, weights: Vector | None
+) -> Effect:
     categorical = feature.kind in ("category", "boolean")
     if method == "accumulated" and not categorical and len(grid) > 1:
         found = probe.accumulated(grid, feature.numbers)
     else:
         found = probe.partial(grid)
-    width = _linear_width(feature)
+    width = _linear_width(feature, grid)
     return Effect(
         feature.name,
         "category" if categorical else feature.kind,
         probe.table.cells(probe.j, grid),
         found[:, 0],
         found[:, 1:] if probe.response.has_probabilities else None,
-        _histogram(feature, grid, width),
+        _histogram(feature, grid, width, weights),
         probe.response.unit(),
         probe.response.classes,
         width,
     )
 
 
-def _linear_width(feature: Feature) -> float | None:
+def _is_shown(feature: Feature, grid: Index) -> Mask:
+    """Rows with finite values from the lowest to the highest that is shown."""
+    ends, values = feature.numbers[grid], feature.numbers
+    return np.isfinite(values) & (values >= ends.min()) & (values <= ends.max())
+
+
+def _linear_width(feature: Feature, grid: Index) -> float | None:
     """Where a logarithmic axis of a column with heavy tails begins; None for any other column."""
-    values = feature.numbers[np.isfinite(feature.numbers)]
+    values = feature.numbers[_is_shown(feature, grid)]
     if feature.kind != "number" or not heavy_tails(values[:, None])[0]:
         return None
     sizes = np.abs(values[values != 0.0])
@@ -301,16 +312,18 @@ def _linear_width(feature: Feature) -> float | None:
 
 
 def _histogram(
-    feature: Feature, grid: Index, width: float | None
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-    values = feature.numbers[feature.present]
+    feature: Feature, grid: Index, width: float | None, weights: Vector | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    kept = feature.present
     if feature.kind not in ("category", "boolean"):
-        shown = feature.numbers[grid]
-        values = values[(values >= shown.min()) & (values <= shown.max()) & np.isfinite(values)]
-        if width is None:
-            counts, edges = np.histogram(values, bins=_BARS)
-            return edges, counts
-        counts, edges = np.histogram(np.arcsinh(values / width), bins=_BARS)
-        return width * np.sinh(edges), counts
-    by_level = np.bincount(values.astype(np.intp), minlength=len(feature.levels))
-    return np.arange(len(grid)), by_level[feature.numbers[grid].astype(np.intp)]
+        kept = _is_shown(feature, grid)
+    values = feature.numbers[kept]
+    own = None if weights is None else weights[kept]
+    if feature.kind in ("category", "boolean"):
+        by_level = np.bincount(values.astype(np.intp), own, minlength=len(feature.levels))
+        return np.arange(len(grid)), by_level[feature.numbers[grid].astype(np.intp)]
+    if width is None:
+        counts, edges = np.histogram(values, bins=_BARS, weights=own)
+        return edges, counts
+    counts, edges = np.histogram(np.arcsinh(values / width), bins=_BARS, weights=own)
+    return width * np.sinh(edges), counts

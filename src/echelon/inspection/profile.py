@@ -330,8 +330,8 @@ def _repeats(table: Labelled) -> Iterator[Finding]:
     conflicting = int(sizes[lowest < highest].sum())
     if conflicting:
         text = (
-            f"{_rows(conflicting)} of {n:,} have the same inputs as a row with another label, so no "
-            "model can get them all right."
+            f"{_rows(conflicting)} of {n:,} have the same inputs as a row with another label, so "
+            "no model can get them all right."
         )
         yield Finding("conflicts", "low" if usual else "medium", text)
 

@@ -389,7 +389,7 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         slope[-len(self.coef_) :] -= self.alpha * self.coef_
         # In units of what rows differ by, so that no unit of X matters.
         size = np.sqrt((scores**2).sum(axis=0) * weights.sum())
-        if (np.abs(slope) > _FLAT * size).any():
+        if not (np.abs(slope) <= _FLAT * size).all():
             raise ValueError(
                 "X, y and sample_weight must be those of fit; found rows at which the gradient "
                 "does not vanish."

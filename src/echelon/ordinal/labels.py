@@ -293,7 +293,7 @@ def counted_from(labels: ClassesLike) -> tuple[int, str]:
     Examples
     --------
     >>> counted_from([3, 4, 5]), counted_from(["poor", "fair"])
-    ((3, 'expected label'), (1, 'expected rank, from 1'))
+    ((3, 'expected label'), (1, 'expected rank (from 1)'))
     """
     names = list(labels)
     whole = all(
@@ -302,4 +302,4 @@ def counted_from(labels: ClassesLike) -> tuple[int, str]:
     )
     if names and whole and all(b - a == 1 for a, b in pairwise(names)):
         return int(names[0]), "expected label"
-    return 1, "expected rank, from 1"
+    return 1, "expected rank (from 1)"

@@ -39,7 +39,7 @@ from ..ordinal.labels import read_scale
 from ..plots.display import name_of
 from ..tables import LabelledTable, Schema
 from ..trained import TrainedModel
-from .content import LeftOutError, Section
+from .content import Section
 from .facts import Facts
 from .rows import Rows, Settings
 from .study import Study
@@ -277,8 +277,6 @@ def _make(
             on_section(key)
         try:
             made.append(maker(facts))
-        except LeftOutError as reason:
-            left_out.append((key, str(reason)))
         except Exception as error:  # a page with a gap that it names is better than none
             left_out.append((key, f"{type(error).__name__}: {error}"))
     shown = [section for section in made if section is not None]

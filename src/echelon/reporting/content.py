@@ -12,10 +12,6 @@ import numpy as np
 from ..inspection.table import shown_value
 
 
-class LeftOutError(Exception):
-    """Why a section that could be made is not made, in a sentence."""
-
-
 @dataclass(frozen=True)
 class Cell:
     """A cell of a table.

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._utils.packages import package_versions
 from ...base.wrappers import last_step
-from ..content import Pairs, Section, count
+from ..content import Pairs, Section, Sentences, count
 from ..facts import Facts
 from ..rows import MOST_ROWS
 from ..study import PARTS
@@ -24,6 +24,8 @@ def appendix(facts: Facts, left_out: list[tuple[str, str]]) -> Section:
     settings = _settings(_described(facts))
     if settings:
         parts.append(Pairs(settings, "Settings that differ from the defaults"))
+    if facts.trained is not None and facts.trained.notes:
+        parts.append(Sentences([(note, "") for note in facts.trained.notes]))
     versions = [("python", platform.python_version()), *package_versions(_PACKAGES).items()]
     parts.append(Pairs(versions, "Versions"))
     parts.append(Pairs(_methods(facts), "How figures were computed"))
@@ -110,7 +112,9 @@ def _methods(facts: Facts) -> list[tuple[str, str]]:
     design = study.rows.design
     if design.weights is not None:
         weight = study.rows.role("weight", "the weights given")
-        found.append(("Weights", f"Every figure counts rows by {weight}; only ratios matter."))
+        found.append(
+            ("Weights", f"Every figure of a model counts rows by {weight}; only ratios matter.")
+        )
     if design.groups is not None:
         n = count(len(np.unique(design.groups)), "group")
         found.append(("Groups", f"{n} of {study.rows.role('group', 'the group column')}."))

@@ -209,12 +209,13 @@ def _steps(study: Study, before: list[Any], names: list[str], places: Any) -> li
     Z = transformed(before, X)
     found = []
     for name, place in zip(names, places.tolist(), strict=True):
-        step = None
-        if name in known:
+        own = Z[:, [place]]
+        own = own.toarray() if hasattr(own, "toarray") else np.asarray(own)
+        own = own.ravel().astype(np.float64)
+        step = ("no to yes", 1.0) if np.isin(own, (0.0, 1.0)).all() else None
+        if name in known and step is None:
             column = read_feature(name, inputs.column(known[name]), inputs.kinds.get(name))
-            own = Z[:, [place]]
-            own = own.toarray() if hasattr(own, "toarray") else np.asarray(own)
-            step = _even_step(column, own.ravel().astype(np.float64))
+            step = _even_step(column, own)
         found.append(Cell("–" if step is None else step[0], key=None if step is None else step[1]))
     return found
 
@@ -223,14 +224,12 @@ def _even_step(column: Any, scaled: Vector) -> tuple[str, float] | None:
     """The part of a number that makes one unit, unless it was bent on the way."""
     kept = column.present & np.isfinite(column.numbers)
     x, z = column.numbers[kept], scaled[kept]
-    if column.kind not in ("number", "date", "boolean") or len(x) < 2 or not np.ptp(x) > 0:
+    if column.kind not in ("number", "date") or len(x) < 2 or not np.ptp(x) > 0:
         return None
     slope = float(np.cov(x, z)[0, 1] / np.var(x, ddof=1))
     if slope == 0.0 or np.abs(z - z.mean() - slope * (x - x.mean())).max() > 1e-6 * np.ptp(z):
         return None
     step = 1.0 / abs(slope)
-    if column.kind == "boolean":
-        return "no to yes", step
     return f"{short(step)} days" if column.kind == "date" else short(step), step
 
 

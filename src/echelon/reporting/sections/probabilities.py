@@ -93,7 +93,7 @@ def calibration(study: Study) -> Section | None:
     rps, plain = (
         held.mean(row_ranked_probability_scores(truth, found)) / (K - 1) for found in (p, alike)
     )
-    skill = 1.0 - rps / plain if plain > 0 else np.nan
+    skill = round(1.0 - rps / plain, 9) + 0.0 if plain > 0 else np.nan
     log_loss = held.mean(row_log_losses(truth, p))
     tiles = Tiles(
         [

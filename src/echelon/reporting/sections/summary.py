@@ -186,7 +186,8 @@ def _design_words(study: Study) -> Iterator[str]:
     if design.times is not None and study.evaluated is not None:
         yield "Later rows were predicted from earlier ones."
     if design.weights is not None:
-        yield f"Every figure is weighted by {rows.role('weight', 'the weights given')}."
+        weight = rows.role("weight", "the weights given")
+        yield f"Every figure of the model is weighted by {weight}."
 
 
 def _interval_words(study: Study) -> str:
@@ -211,8 +212,6 @@ def _watched(facts: Facts) -> Watched:
         serious = (found for found in facts.profile.warnings if found.severity == "high")
         yield from ((found.severity, found.text) for found in serious)
     yield from (("medium", text) for text in facts.suspicions)
-    if facts.trained is not None:
-        yield from (("low", note) for note in facts.trained.notes)
 
 
 def _watched_model(facts: Facts, study: Study) -> Watched:

@@ -24,7 +24,9 @@ def row_scores(link: Link, thresholds: Vector, latent: Vector, codes: Codes, X: 
     """∇ℓ of each row in the thresholds, then the coefficients."""
     n, K = len(codes), len(thresholds) + 1
     edges = np.concatenate([[-np.inf], thresholds, [np.inf]])
-    terms = interval_terms(link, edges[codes] - latent, edges[codes + 1] - latent)
+    # A level that was not seen at fit has no interval; its rows are no number then.
+    with np.errstate(invalid="ignore"):
+        terms = interval_terms(link, edges[codes] - latent, edges[codes + 1] - latent)
     by_edge = np.zeros((n, K + 1))
     by_edge[np.arange(n), codes] = terms.d_lower
     by_edge[np.arange(n), codes + 1] = terms.d_upper
