@@ -216,8 +216,10 @@ def _watched(facts: Facts) -> Watched:
 
 def _watched_model(facts: Facts, study: Study) -> Watched:
     if study.is_prefit and study.is_training:
-        known = "" if facts.trained is None else facts.trained.metrics.get("mae", "")
-        beside = f" Cross-validated, its mean absolute error is {number(known)}." if known else ""
+        mae = None if facts.trained is None else facts.trained.metrics.get("mae")
+        beside = (
+            "" if mae is None else f" Cross-validated, its mean absolute error is {number(mae)}."
+        )
         yield "high", f"{TRAINED_ON_THESE}{beside}"
     label, constant, mean = _constant(study)
     error = np.nan if study.evaluated is None else _error(study)
