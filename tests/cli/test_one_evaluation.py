@@ -53,7 +53,7 @@ def test_it_is_the_same_from_the_leaderboard_to_the_report(run, folder, capsys):
     with open(folder / "l.csv", encoding="utf-8") as lines:
         row = next(csv.DictReader(lines))
     assert row["model"] == "ProportionalOdds logit"
-    mae = f"{float(row['mae_mean'] if 'mae_mean' in row else row['mae']):.3f}"
+    mae = f"{float(row['mae']):.3f}"
     assert re.search(rf"ProportionalOdds logit +{mae}±", said)
     assert re.search(rf"mean absolute error +{mae} ", said)
     assert run("info", model) == 0
@@ -71,11 +71,8 @@ def test_it_is_the_same_from_the_leaderboard_to_the_report(run, folder, capsys):
 def test_new_rows_are_weighted_on_the_page_as_on_the_screen(run, folder, capsys):
     model, page = folder / "fit.echelon", folder / "new.html"
     wanted = ["--target", "pain", "--group", "patient", "--weight", "share", "--save", model]
-    assert run("fit", folder / "old.csv", *wanted, "--model", "propo", "--jobs", "1") in (0, 1, 2)
-    capsys.readouterr()
-    if not model.exists():
-        named = ["--model", "ProportionalOdds logit", "--jobs", "1"]
-        assert run("fit", folder / "old.csv", *wanted, *named) == 0
+    named = ["--model", "ProportionalOdds logit", "--jobs", "1"]
+    assert run("fit", folder / "old.csv", *wanted, *named) == 0
     capsys.readouterr()
     assert run("evaluate", model, folder / "new.csv", "--report", page) == 0
     said = capsys.readouterr().out
@@ -88,7 +85,5 @@ def test_new_rows_are_weighted_on_the_page_as_on_the_screen(run, folder, capsys)
     assert f"{100 * float(covered):.1f} % of the true labels lie in their interval" in told
     assert run("explain", model, folder / "new.csv", "--global") == 0
     effects = capsys.readouterr().out
-    assert (
-        "Effects over the central 98% of values, other columns as they are, weighted by 'share'"
-        in effects
-    )
+    assert "Effects over the central 98% of values" in effects
+    assert "weighted by 'share'" in effects

@@ -82,7 +82,7 @@ class Effect:
         Examples
         --------
         >>> counts = np.array([0.0, 1.0, 2.0]), np.array([3, 4])
-        >>> rank = np.array([0.5, 1.0, 0.9])
+        >>> rank = np.array([0.5, 1.5, 1.4])
         >>> Effect("size", "number", [1, 5, 9], rank, None, counts, "ranks", None).direction
         'up'
         """

@@ -240,13 +240,15 @@ class Study:
     def held_out(self) -> HeldOut:
         """Predictions by models that were not fitted to the rows, or by the model as it is."""
         if self.evaluated is None:
-            return self._as_it_is(self.model, np.arange(len(self.rows)))
+            return self.trial_answers
         board, row = self.evaluated
         return HeldOut.of(board.held_out(row), self.rows.design)
 
-    def _as_it_is(self, model: Any, rows: Index) -> HeldOut:
-        """What one model says of rows."""
-        response = Response(model, self.rows.classes, kinds=self.rows.kinds)
+    @cached_property
+    def trial_answers(self) -> HeldOut:
+        """What the model of the trial says of the rows to look at."""
+        rows = self.trial.rows
+        response = Response(self.trial.model, self.rows.classes, kinds=self.rows.kinds)
         X, weights = self.rows.inputs(rows), row_weights(self.rows.design, rows)
         found = response.codes(X), response.probabilities(X)
         return HeldOut(rows, self.rows.codes[rows], *found, weights, np.zeros_like(rows))
@@ -264,7 +266,7 @@ class Study:
         model = trial.model if self.intervals is None else self.intervals
         if not (self.is_prefit or self.intervals is None) or not hasattr(model, "predict_interval"):
             return None
-        held = held if self.is_prefit else self._as_it_is(trial.model, trial.rows)
+        held = self.trial_answers
         X = self.rows.inputs(trial.rows)
         low, high = (self.rows.scale.encode(labels) for labels in model.predict_interval(X))
         low, high = np.minimum(low, held.codes), np.maximum(high, held.codes)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._utils.types import Vector
+from ..._utils.types import Index, Vector
 from ...base.wrappers import known_inputs, last_step, output_names, transformed
 from ...inspection.table import Table as Inputs
 from ...inspection.table import read_feature
@@ -49,24 +49,26 @@ def coefficients(study: Study) -> Section | None:
     if names is None or len(names) != len(coef):
         listed = getattr(last, "feature_names_in_", None)
         names = [f"x{j}" for j in range(len(coef))] if listed is None else list(map(str, listed))
+    # Weights of words have no step that means anything by itself; another section tells of them.
+    texts = tuple(f"{name}: " for name, kind in study.rows.kinds.items() if kind == "text")
+    shown = np.array([j for j, name in enumerate(names) if not name.startswith(texts)], np.intp)
     errors = _errors(study, before, last)
     is_odds = getattr(last, "link", "") == "logit"
     cuts = len(thresholds)
     by_input = None if errors.values is None else errors.values[cuts:]
     parts = [
-        _inputs(study, before, names, np.asarray(coef), by_input, is_odds),
+        _inputs(study, before, names, np.asarray(coef), shown, by_input, is_odds),
         _thresholds(study, np.asarray(thresholds), errors.values),
         Text(" ".join(filter(None, [errors.about, _meaning(last, is_odds)]))),
     ]
-    first = int(np.argmax(np.abs(coef)))
-    way = "higher" if coef[first] > 0 else "lower"
-    lead = (
-        f"The score is a weighted sum of {count(len(coef), 'input')}, cut by thresholds. The "
-        f"longest step is that of {study.rows.called(names[first])}: a step more gives {way} "
-        "labels."
-        if coef[first]
-        else "The score does not depend on any input."
-    )
+    if not len(shown):
+        del parts[0]
+    lead = f"The score is a weighted sum of {count(len(coef), 'input')}, cut by thresholds."
+    if len(shown) and np.any(coef[shown]):
+        first = int(shown[np.argmax(np.abs(coef[shown]))])
+        way = "higher" if coef[first] > 0 else "lower"
+        name, beside = study.rows.called(names[first]), " beside words" if texts else ""
+        lead += f" The longest step{beside} is that of {name}: a step more gives {way} labels."
     return Section("coefficients", "Coefficients", lead, parts)
 
 
@@ -145,9 +147,15 @@ def _robust_words(study: Study) -> str:
 
 
 def _inputs(
-    study: Study, before: list[Any], names: list[str], coef: Vector, errors: Any, is_odds: bool
+    study: Study,
+    before: list[Any],
+    names: list[str],
+    coef: Vector,
+    shown: Index,
+    errors: Any,
+    is_odds: bool,
 ) -> Table:
-    order = np.argsort(-np.abs(coef), kind="stable")[:_MOST]
+    order = shown[np.argsort(-np.abs(coef[shown]), kind="stable")[:_MOST]]
     steps = _steps(study, before, [names[j] for j in order], order)
     columns = [
         Column("Input", number=False),
@@ -172,12 +180,13 @@ def _inputs(
             said = "" if np.isnan(error) else f"{_ratio(ratios[0])} to {_ratio(ratios[1])}"
             cells.append(Cell(_ratio(ratio), key=ratio if np.isfinite(ratio) else None, note=said))
         rows.append(cells)
-    left = len(coef) - len(order)
+    left, words = len(shown) - len(order), len(coef) - len(shown)
     notes = [
         "A dash stands for a step that is not the same everywhere in the input's own unit."
         if any(step.key is None for step in steps)
         else "",
         f"{count(left, 'more input')} with shorter steps." if left else "",
+        f"{count(words, 'word')} of texts are not among them." if words else "",
     ]
     return table(
         "Inputs, the longest steps first",

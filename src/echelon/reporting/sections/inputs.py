@@ -246,10 +246,10 @@ def _background(study: Study) -> Any:
 
 def _surprise(study: Study) -> Any:
     """Rows of the trial, and how far off they are: cost, and how improbable the truth was."""
-    held, p = study.held_out, study.held_out.probabilities
-    rows, place, _ = np.intersect1d(held.rows, study.trial.rows, return_indices=True)
-    surprise = np.zeros(len(rows)) if p is None else 1.0 - p[place, held.truth[place]]
-    return rows, study.costs[place], surprise
+    held = study.trial_answers
+    cost, p = study.cost_matrix[held.truth, held.codes], held.probabilities
+    surprise = np.zeros(len(cost)) if p is None else 1.0 - p[np.arange(len(cost)), held.truth]
+    return held.rows, cost, surprise
 
 
 def _most_wrong(study: Study) -> list[int]:

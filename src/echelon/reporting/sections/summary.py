@@ -97,7 +97,11 @@ def _decides(facts: Facts) -> str:
             "No column by itself: shuffling any single one raises the mean cost by no more than "
             "chance does."
         )
-    told = [f"{name}{_way(effects.get(name))}" for name in names[:_MOST_DECIDING]]
+    texts = {study.rows.called(name) for name, kind in study.rows.kinds.items() if kind == "text"}
+    told = [
+        f"{name} (by its words)" if name in texts else f"{name}{_way(effects.get(name))}"
+        for name in names[:_MOST_DECIDING]
+    ]
     rest = len(names) - len(told)
     more = f" {count(rest, 'other column')} matter{'s' if rest == 1 else ''} too." if rest else ""
     return f"Most of all {'; then '.join(told)}.{more}"
@@ -243,8 +247,10 @@ def _watched_model(facts: Facts, study: Study) -> Watched:
 
 def _error(study: Study) -> float:
     """Standard error of the mean cost over folds."""
-    held = study.held_out
-    folds = [held.mean(study.costs[own], own) for own in map(held.fold.__eq__, set(held.fold))]
+    held, costs = study.held_out, study.costs
+    folds = [
+        held.mean(costs[own], own) for own in (held.fold == fold for fold in np.unique(held.fold))
+    ]
     return float(np.std(folds, ddof=1) / np.sqrt(len(folds))) if len(folds) > 1 else np.nan
 
 
