@@ -13,12 +13,13 @@ from echelon import ProportionalOdds
 from echelon.base.row_design import RowDesign
 from echelon.inspection import Effect, feature_effects, ordinal_importance
 from echelon.model_selection import candidates, run_contest
+from echelon.model_selection.holdout import Holdout
 from echelon.ordinal.labels import read_scale
 from echelon.plots import EffectDisplay
 from echelon.reporting import report
 from echelon.reporting.content import amount, short
 from echelon.reporting.rows import Rows, Settings, weighted_quantile
-from echelon.reporting.study import Study, jackknife_errors
+from echelon.reporting.study import HeldOut, Study, jackknife_errors
 from echelon.tables import labelled_table
 from echelon.trained import train
 
@@ -165,6 +166,16 @@ def test_all_repeats_count_and_each_row_once():
     assert held.mean(study.costs) == pytest.approx(board.best.mean("mae"), abs=1e-12)
 
 
+def test_a_repeat_that_was_not_finished_changes_no_row_s_share():
+    part = [np.arange(0, 4), np.arange(4, 8), np.arange(0, 4)]
+    folds = [(rows, np.zeros(4, np.intp), None) for rows in part]
+    truth = np.array([0, 1, 0, 1, 1, 1, 1, 1])
+    weights = np.arange(1.0, 9.0)
+    held = HeldOut.of(Holdout.of(folds, truth, np.arange(2)), RowDesign(weights))
+    np.testing.assert_allclose(np.bincount(held.rows, held.weights), weights)
+    assert held.mean(held.truth != held.codes) == pytest.approx((0.6 + 1.0 + 0.6) / 3)
+
+
 def test_effects_and_importance_count_rows_by_their_weights():
     X, y = ordinal_data(n=80, K=4)
     often = np.random.default_rng(1).integers(0, 3, 80)
@@ -267,6 +278,18 @@ def test_few_rows_and_groups_and_repeating_identifiers_are_to_be_watched():
     plain = labelled_table(patients(60).drop(columns="weight"), "pain")
     summary = text_of(report(ProportionalOdds(), plain, sections=["summary"]), "summary")
     assert "Values of 'patient' repeat: if the model is for new values" in summary
+
+
+def test_intervals_of_later_rows_leave_the_first_ones_out():
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=120)
+    y = np.searchsorted([-0.5, 0.5], x + rng.normal(0, 0.5, 120))
+    order = np.arange(120)[::-1]
+    known = {"time": order, "sections": ["summary", "intervals", "effects"]}
+    page = report(ProportionalOdds(), x[:, None], y, **known)
+    assert page.left_out == {}
+    assert "Later rows were predicted from earlier ones." in text_of(page, "summary")
+    assert "by the jackknife" in text_of(page, "effects")
 
 
 def test_classes_whose_intervals_fall_short_are_marked():

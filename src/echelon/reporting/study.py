@@ -54,8 +54,8 @@ class HeldOut:
     truth, codes : ndarray of shape (m,)
         True and predicted label as positions on the scale.
     probabilities : ndarray of shape (m, K), or None
-    weights : ndarray of shape (m,)
-        What each prediction counts: all those for a row together what the row counts.
+    counts : ndarray of shape (m,)
+        What the row of each prediction counts.
     fold : ndarray of shape (m,)
     """
 
@@ -63,34 +63,38 @@ class HeldOut:
     truth: Codes
     codes: Codes
     probabilities: Matrix | None
-    weights: Vector
+    counts: Vector
     fold: Index
 
     @classmethod
     def of(cls, found: Holdout, design: RowDesign) -> HeldOut:
         """Out-of-fold predictions of all repeats."""
-        repeats = int(found.repeat.max()) + 1
         p = found.probabilities
         return cls(
             found.rows,
             found.truth,
             found.codes,
             None if p is None else p.astype(np.float64),
-            row_weights(design, found.rows) / repeats,
+            row_weights(design, found.rows),
             np.unique(np.stack([found.repeat, found.fold]), axis=1, return_inverse=True)[1].ravel(),
         )
 
-    @property
-    def repeats(self) -> bool:
-        """Whether rows occur more than once."""
-        return len(np.unique(self.rows)) < len(self.rows)
+    @cached_property
+    def times(self) -> Index:
+        """How often the row of each prediction occurs."""
+        return np.bincount(self.rows)[self.rows]
+
+    @cached_property
+    def weights(self) -> Vector:
+        """What each prediction counts: all those for a row together what the row counts."""
+        return self.counts / self.times
 
     def mean(self, values: Any, some: Any = ...) -> float:
         """Mean over folds of the weighted means of some predictions, as leaderboards have it."""
-        fold, weights = self.fold[some], self.weights[some]
-        counts = np.bincount(fold, weights)
+        fold, weights = self.fold[some], self.counts[some]
+        total = np.bincount(fold, weights)
         sums = np.bincount(fold, weights * np.asarray(values, dtype=np.float64))
-        return float((sums[counts > 0] / counts[counts > 0]).mean()) if counts.any() else np.nan
+        return float((sums[total > 0] / total[total > 0]).mean()) if total.any() else np.nan
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,6 +317,11 @@ class Study:
         rng = np.random.RandomState(self.settings.random_state)
         return design.held_out(codes, 1.0 / _QUARTER, rng)
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether the model takes long to fit and nobody has said to wait."""
+        return self.trial.seconds > _MOST_SECONDS and not self.settings.is_patient
+
     @cached_property
     def replicates(self) -> list[Any]:
         """Models fitted without one part of the rows, or of the groups, each.
@@ -320,8 +329,7 @@ class Study:
         None of them where they would take long, or where the model is judged as it is.
         """
         rows, settings = self.rows, self.settings
-        is_slow = self.trial.seconds > _MOST_SECONDS and not settings.is_patient
-        if self.is_prefit or is_slow or len(rows) < 2 * PARTS:
+        if self.is_prefit or self.is_slow or len(rows) < 2 * PARTS:
             return []
         design = replace(rows.design, times=None, gap=0.0)
         rng = np.random.RandomState(settings.random_state)

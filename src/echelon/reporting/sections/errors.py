@@ -96,7 +96,11 @@ def _table(study: Study, counts: Any) -> Table:
         groups=[("", 1), ("Predicted, lowest to highest", K), ("", 1)],
         style="heat",
         note="The diagonal, where the label is right, is outlined."
-        + (" Each repeat of the folds counts in equal shares." if study.held_out.repeats else ""),
+        + (
+            " Each repeat of the folds counts in equal shares."
+            if (study.held_out.times > 1).any()
+            else ""
+        ),
     )
 
 

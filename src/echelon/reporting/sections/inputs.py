@@ -91,11 +91,12 @@ def effects(study: Study) -> Section | None:
     heights = middle - room / 2, middle + room / 2
     widest = max(found, key=lambda effect: effect.span)
     unit = "ranks" if widest.unit == "ranks" else "units of the score"
+    largest = f"the largest change is {number(widest.span, 2)} {unit}, with {widest.feature}"
     lead = (
         "How the mean prediction changes with one input while the others stay as they are, over "
-        f"the central {percent(BULK)} of its values; the largest change is "
-        f"{number(widest.span, 2)} {unit}, with {widest.feature}. All pictures have one vertical "
-        f"scale{_weighted(study)}."
+        f"the central {percent(BULK)} of its values; "
+        f"{largest if widest.span >= 0.005 else 'here it does not'}. All pictures have one "
+        f"vertical scale{_weighted(study)}."
     )
     figures = Figures([_effect(place, effect, heights) for place, effect in enumerate(found)])
     return Section("effects", "Feature effects", lead, [figures, Text(_bands(study, found))])
@@ -124,7 +125,8 @@ def _bands(study: Study, found: list[Effect]) -> str:
         return "There are no intervals, because the model is judged as it is and not fitted again."
     if found[0].unit != "ranks":
         return "There are no intervals, because scores of models fitted apart have no common unit."
-    return "There are no intervals, because fitting the model again and again would take long."
+    why = "fitting the model again and again would take long"
+    return f"There are no intervals, because {why if study.is_slow else 'there are too few rows'}."
 
 
 def _effect(place: int, effect: Effect, heights: tuple[float, float]) -> Figure:

@@ -217,10 +217,10 @@ def short_classes(study: Study) -> list[str]:
     if ends is None or ends.confidence is None:
         return []
     # A row counts once, however often it was predicted.
-    often = np.bincount(ends.held.rows[ends.known])[ends.held.rows]
-    truth = ends.held.truth
+    rows, truth = ends.held.rows, ends.held.truth
+    often = np.bincount(rows[ends.known], minlength=len(study.rows))
     held, total = (
-        np.bincount(truth[some], 1.0 / often[some], minlength=K).round()
+        np.bincount(truth[some], 1.0 / often[rows[some]], minlength=K).round()
         for some in (ends.known & ends.inside, ends.known)
     )
     found = hidden_ranks(held, total, ends.confidence)
