@@ -308,3 +308,11 @@ def test_numbers_are_written_as_they_are_read():
     ones = np.ones(4)
     assert weighted_quantile(np.array([3.0, 1, 2, 4]), ones, 0.5) == 2.5
     assert np.isnan(weighted_quantile(np.empty(0), np.empty(0), 0.5))
+
+
+def test_rows_without_weight_break_no_picture():
+    X, y = ordinal_data(n=60, K=3)
+    weights = (y != 1).astype(float)
+    model = ProportionalOdds(alpha=1.0).fit(X, y)
+    page = report(model, X, y, cv="prefit", sample_weight=weights)
+    assert page.left_out == {}

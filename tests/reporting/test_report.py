@@ -18,8 +18,8 @@ from echelon.metrics import mean_absolute_rank_error
 from echelon.model_selection.leaderboard import Leaderboard, LeaderboardRow
 from echelon.ordinal.labels import read_scale
 from echelon.reporting import report
-from echelon.reporting.build import to_html
 from echelon.reporting.content import Section
+from echelon.reporting.html import to_html
 from echelon.reporting.rows import Rows, Settings
 from echelon.reporting.study import Study
 from echelon.trained import train
