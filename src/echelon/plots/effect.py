@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 #: share of the height that the histogram of the input takes at the bottom
 _STRIP = 0.1
+_FEWEST_TICKS = 3
 
 
 class EffectDisplay(Display):
@@ -175,7 +176,14 @@ class EffectDisplay(Display):
         if width is not None:
             # Powers of ten within the linear part would stand on top of the zero.
             ticks = self.ax_.get_xticks()
-            self.ax_.set_xticks(ticks[(ticks == 0.0) | (np.abs(ticks) > 0.5 * width)])
+            ticks = ticks[(ticks == 0.0) | (np.abs(ticks) > 0.5 * width)]
+            if ((at[0] <= ticks) & (ticks <= at[-1])).sum() < _FEWEST_TICKS:
+                # Too few powers of ten to read a value from.
+                some = np.unique(at[[0, len(at) // 2, -1]])
+                self.ax_.set_xticks(some, labels=[f"{value:.3g}" for value in some])
+                self.ax_.minorticks_off()
+            else:
+                self.ax_.set_xticks(ticks)
             self.ax_.set_xlim(at[0], at[-1])
         if self.effect.kind == "date":
             ends = np.linspace(at[0], at[-1], 3)
