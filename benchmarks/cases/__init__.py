@@ -20,6 +20,7 @@ from . import (
     survey_file,
     svor,
     svor_search,
+    texts,
 )
 
 CASES: tuple[Case, ...] = (
@@ -39,6 +40,7 @@ CASES: tuple[Case, ...] = (
     *predict_file.CASES,
     *read_table.CASES,
     *survey_file.CASES,
+    *texts.CASES,
     *kernels.CASES,
     *import_time.CASES,
 )
