@@ -43,12 +43,12 @@ def build(n: int) -> Data:
 
 
 def _name(number: int) -> str:
-    """A word of one to five syllables, shorter where it is frequent."""
+    """A word of one to eight letters, shorter where it is frequent."""
     syllables = ("e", "ta", "on", "i", "ner", "shi", "ro", "du", "la", "gem", "k", "vo")
     found = syllables[number % 12]
     while number:
         number //= 12
-        found += syllables[number % 12]
+        found += syllables[number % 12][0]
     return found
 
 
