@@ -82,15 +82,7 @@ def _materials() -> Path:
     ranked += [f"{p % 12},{p},{rng.random():.3f},{rng.randint(0, 3)}" for p in range(84)]
     (folder / "items.csv").write_text("\n".join(ranked) + "\n")
     (folder / "cost.csv").write_text("0,1,4\n1,0,1\n4,1,0\n")
-    words = {1: "dreadful broken", 2: "plain, it's average", 3: "lovely 😀 جميل"}
-    told = [["review", "size", "liked"]]
-    for place in range(90):
-        liked, parcel = place % 3 + 1, rng.choice(["came late", "came on monday", "on my porch"])
-        told.append([f"{words[liked]} parcel {parcel} {place}", rng.random(), liked])
-    (folder / "reviews.csv").write_text(
-        "\n".join(",".join(f'"{cell}"' for cell in row) for row in told) + "\n", encoding="utf-8"
-    )
-    foreign_files.write_all(told, folder)
+    foreign_files.write_all(_reviews_in(folder, rng), folder)
     ready = [
         ["fit", "reviews.csv", *_TOLD, "--model", "LinearSVOR", "--save", "reviews.echelon"],
         ["fit", "rows.csv", *_ORDER, *_QUICK, "--save", "labels.echelon"],
@@ -99,6 +91,18 @@ def _materials() -> Path:
     for words in ready:
         subprocess.run(_line(words), cwd=folder, check=True, capture_output=True)
     return folder
+
+
+def _reviews_in(folder: Path, rng: random.Random) -> list[list[Any]]:
+    """A table of texts, its names first, which is also written to ``reviews.csv``."""
+    said = {1: "dreadful broken", 2: "plain, it's average", 3: "lovely 😀 جميل"}
+    told: list[list[Any]] = [["review", "size", "liked"]]
+    for place in range(90):
+        liked, parcel = place % 3 + 1, rng.choice(["came late", "came on monday", "on my porch"])
+        told.append([f"{said[liked]} parcel {parcel} {place}", rng.random(), liked])
+    lines = [",".join(f'"{cell}"' for cell in row) for row in told]
+    (folder / "reviews.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return told
 
 
 _ORDER = ["--target", "grade", "--order", "low<mid<high"]

@@ -55,8 +55,8 @@ class Oddities:
         from echelon.tables.schema import FEWEST_ROWS
 
         return [f"No row of {data} has a value in column {name!r}." for name in self._empty] + [
-            f"Column {name!r} has categories of fewer than {FEWEST_ROWS} training rows, or of none, "
-            f"such as {text!r}, in "
-            f"{self._rows[name]:,} {'row' if self._rows[name] == 1 else 'rows'}."
+            f"Column {name!r} has categories of fewer than {FEWEST_ROWS} training rows, or of "
+            f"none, such as {text!r}, in {self._rows[name]:,} "
+            f"{'row' if self._rows[name] == 1 else 'rows'}."
             for name, text in self._new.items()
         ]
