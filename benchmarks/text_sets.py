@@ -180,7 +180,7 @@ def lines(results: dict[tuple[str, str], dict[str, Any]]) -> list[str]:
             f"{here[MEDIAN]['mae']:.3f}",
             *(f"{words:.3f} / {both:.3f}" for words, both in pairs),
             f"{ours['mae']:.3f} ({ours['model']})",
-            f"{ours['mae'] / best - 1.0:+.1%}",
+            f"{ours['mae'] / best - 1.0:+.1%}" if best else "–",
         ]
         found.append(f"| {' | '.join(cells)} |")
     return found
