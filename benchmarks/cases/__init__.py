@@ -20,6 +20,7 @@ from . import (
     survey_file,
     svor,
     svor_search,
+    texts,
     wide_table,
 )
 
@@ -41,6 +42,7 @@ CASES: tuple[Case, ...] = (
     *read_table.CASES,
     *wide_table.CASES,
     *survey_file.CASES,
+    *texts.CASES,
     *kernels.CASES,
     *import_time.CASES,
 )

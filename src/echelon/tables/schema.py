@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from .options import SINGLE_ROLES
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Levels of a category, and terms of texts, in fewer rows may tell who somebody is.
+FEWEST_ROWS = 5
 # Of more columns than these, numbers are not looked at one by one.
 _WIDE = 1_000
 _PLAIN = (np.dtype(np.float64), np.dtype(np.int64))
@@ -58,6 +60,25 @@ class Schema:
     def of_kind(self, *kinds: str) -> list[str]:
         """Names of the columns of some kinds."""
         return [column.name for column in self.columns if column.kind in kinds]
+
+    def without_rare_levels(self, frame: pd.DataFrame) -> Schema:
+        """The schema as a model file keeps it: categories have the levels of `FEWEST_ROWS` rows.
+
+        An ordered column keeps its whole scale, which somebody stated or which is a usual one.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            As `apply` makes it.
+        """
+        columns = []
+        for column in self.columns:
+            if column.kind == "category":
+                rows = frame[column.name].value_counts()
+                often = tuple(n for n in column.levels or () if rows.get(n, 0) >= FEWEST_ROWS)
+                column = replace(column, levels=often)
+            columns.append(column)
+        return replace(self, columns=tuple(columns))
 
     def extra(self, frame: pd.DataFrame) -> list[str]:
         """Columns of a data frame that the schema does not name."""
