@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import cases, memory, null_contests, registry, report, timing
+from benchmarks import cases, memory, null_contests, registry, report, text_sets, timing
 from benchmarks.cases import metrics as metric_cases
 from benchmarks.cases import proportional_odds, svor
 from benchmarks.environment import environment
@@ -478,3 +478,14 @@ def test_wrong_verdicts_of_contests_are_counted():
     assert marked["marked"] == 1
     drawn = null_contests.Drawn(60, (0.0,) * 4, groups=True, training=True)
     assert drawn(0)["contests"] == null_contests.LOT
+
+
+def test_ratings_from_texts_are_shown_where_every_method_is_measured():
+    def result(method, mae):
+        return {"mae": mae, "model": "LinearSVOR", "rows": 75, "held_out": 25}
+
+    whole = {("a", method): result(method, 0.5) for method in text_sets.METHODS}
+    whole["a", text_sets.CONTEST] = result(text_sets.CONTEST, 0.4)
+    found = text_sets.lines({**whole, ("b", text_sets.MEDIAN): result("", 1.0)})
+    assert len(found) == 3 and all(line.count("|") == found[0].count("|") for line in found)
+    assert found[2].endswith("| 0.400 (LinearSVOR) | -20.0% |")

@@ -143,7 +143,7 @@ def test_effects_of_numbers_categories_and_dates():
     number = SimpleNamespace(feature="age", kind="number", values=[0, 1, 2], histogram=counts)
     number.expected_rank, number.cumulative, number.classes = rank, below, CLASSES
     display = EffectDisplay(number).plot()
-    np.testing.assert_array_equal(display.line_[0].get_ydata(), rank)
+    np.testing.assert_array_equal(display.line_[0].get_ydata(), 1 + rank)
     assert len(display.ax_.patches) == 2 and display.ax_.get_xlabel() == "age"
     display = EffectDisplay(number).plot(response="cumulative")
     np.testing.assert_array_equal([line.get_ydata() for line in display.line_], below.T)

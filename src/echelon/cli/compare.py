@@ -138,7 +138,8 @@ def compare(
         trained = None if save is None else _save(board, table, matrix, save, sign, **options)
         if report is not None:
             content = board if trained is None else trained
-            write_report(report, content, table, leaderboard=board, cost=matrix, **options)
+            known = {"leaderboard": board, "source": Path(name).name}
+            write_report(report, content, table, cost=matrix, **known, **options)
 
 
 def _check(outputs: Mapping[str, Path | None]) -> None:

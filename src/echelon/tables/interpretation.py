@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from .faults import (
     TableError,
     columns_phrase,
     counted,
+    gathered,
     inside,
     opening,
     refuse_repeated,
@@ -126,7 +127,7 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
     problems: list[TableError] = []
     notes: list[str] = []
     found: dict[str, Any] = {}
-    with _gathered(problems):
+    with gathered(problems):
         frame, notes = labelled_rows(frame, target, known.drop_unlabelled, where, stated[target])
         found["y"], found["classes"] = _labels(frame[target], target, known)
         if known.order is not None:
@@ -135,7 +136,7 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
     problems += inputs.problems
     for role, convert in _ROLES.items():
         if role in roles:
-            with _gathered(problems):
+            with gathered(problems):
                 name = roles[role]
                 found[f"{role}s"] = convert(frame[name], name, stated, known)
     if "y" in found:
@@ -149,15 +150,6 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
             with suppress(TableError):
                 found["owners"][name] = group_codes(frame[name], name, stated, known)
     return TableReading(frame, stated, roles, inputs, found, [*notes, *inputs.notes], problems)
-
-
-@contextmanager
-def _gathered(problems: list[TableError]) -> Iterator[None]:
-    """Put an error among the problems, so that the others are found too."""
-    try:
-        yield
-    except TableError as error:
-        problems += error.problems
 
 
 def _labels(series: Any, target: str, known: TableOptions) -> tuple[Any, list[Any]]:
@@ -246,10 +238,12 @@ def read_inputs(
         why = frame.attrs.get("why_empty", "")
         sentence = f"{where} has no value in {columns_phrase(empty)}{why}; leave {them} out with "
         inputs.problems.append(TableError(sentence, Argument("drop", empty), "."))
-    labels = frame.attrs.get("labels", {})
+    labels, coded = frame.attrs.get("labels", {}), set(frame.attrs.get("texts", ()))
     for name, series in inputs_of.items():
-        label = labels.get(name, "")
-        _read_input(inputs, str(name), series, stated[str(name)], known, label, with_roles)
+        guess = guess_column(
+            str(name), series, stated[str(name)], known, labels.get(name, ""), name in coded
+        )
+        _take_input(inputs, guess, series, stated[str(name)], with_roles)
     if not inputs.guesses:
         inputs.problems.append(
             TableError(
@@ -265,7 +259,7 @@ def read_inputs(
 
 def _leave_out_unanswered(inputs: Inputs, names: Sequence[str], frame: pd.DataFrame) -> None:
     """Leave out columns that a file describes and has no value of."""
-    asked = frame.attrs.get("unanswered", ())
+    asked = set(frame.attrs.get("unanswered", ()))
     found = [name for name in names if name in asked]
     if found:
         them = columns_phrase(found)
@@ -274,16 +268,11 @@ def _leave_out_unanswered(inputs: Inputs, names: Sequence[str], frame: pd.DataFr
         inputs.notes.append(Sentence(f"{them[0].upper()}{them[1:]} {told}."))
 
 
-def _read_input(
-    inputs: Inputs,
-    name: str,
-    series: Any,
-    stated: StatedColumn,
-    known: TableOptions,
-    label: str,
-    with_roles: bool,
+def _take_input(
+    inputs: Inputs, guess: Guess, series: Any, stated: StatedColumn, with_roles: bool
 ) -> None:
-    guess = guess_column(name, series, stated, known, label)
+    """Put a column among the inputs, or among those that are left out."""
+    name = guess.column.name
     if guess.problem is not None:
         inputs.problems.append(TableError(*guess.problem.parts))
     notes = list(guess.notes)

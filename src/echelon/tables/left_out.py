@@ -15,6 +15,7 @@ from .faults import Argument, Sentence
 _NAMES = 50
 _FEWEST_ROWS = 20
 _LONG_DIGITS = 9
+_FIRST = 500
 _ID_NAME = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|key|rownames?|row)$", re.IGNORECASE)
 _CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
 _OWNER = re.compile(
@@ -94,12 +95,13 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return f"it repeats, {series.nunique():,} values in {len(series):,} rows"
     if len(column.levels or ()) > max(_NAMES, len(series) // 2):
         return f"it has {len(column.levels or ()):,} different texts in {len(series):,} rows"
-    # Measured numbers are told from counts by the first of them.
-    if column.kind == "number" and (series.dtype.kind not in "iuf" or series.iloc[0] % 1 != 0):
+    # Measured numbers are told from counts by the first of them; it may be missing in any way.
+    if column.kind == "number" and not (series.dtype.kind in "iuf" and _is_whole(series.array[0])):
         return None
     if column.levels is not None and len(column.levels) < len(series):
         return None
-    if series.isna().any() or not series.is_unique:
+    # Most columns repeat themselves early.
+    if not series.iloc[:_FIRST].is_unique or series.isna().any() or not series.is_unique:
         return None
     if column.kind == "category":
         return "its text differs in every row"
@@ -110,6 +112,12 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
 
 def _is_owner(name: str) -> bool:
     return bool(_OWNER.fullmatch(name) or _CAMEL_ID.search(name))
+
+
+def _is_whole(number: Any) -> bool:
+    import pandas as pd
+
+    return number is not pd.NA and number % 1 == 0
 
 
 def _repeats(series: Any) -> bool:
