@@ -117,8 +117,15 @@ def case(seed: int) -> Case:
             format = TEXTS[number % len(TEXTS)]
             _each(seed, files(format), lambda c: found.append(read_bytes(format, c, Path(folder))))
         else:
+            if kind == 2 and number % 2:
+                _each(seed, reviews(), lambda texts: found.append(read_texts(texts)))
+                return _summed(found)
             suffix = WRITTEN[number % len(WRITTEN)]
             _each(seed, frames(), lambda f: found.append(round_trip(f, suffix, Path(folder))))
+    return _summed(found)
+
+
+def _summed(found: list[Case]) -> Case:
     bad = [one for one in found if one.outcome not in (ANSWERED, REFUSED)]
     if bad:
         return bad[0]
@@ -175,6 +182,33 @@ def _difference(frame: pd.DataFrame, again: pd.DataFrame, suffix: str) -> str:
         if texts and before.tolist() != [None if pd.isna(v) else v for v in after]:
             return f"texts {before.tolist()} became {after.tolist()}"
     return ""
+
+
+@st.composite
+def reviews(draw: Any) -> list[str | None]:
+    """A column of texts, of which most have words of others."""
+    texts = draw(st.lists(st.one_of(st.none(), st.text(max_size=30), _WORDS), min_size=1))
+    said = draw(st.lists(st.sampled_from(["so good", "not bad", "😀", "سيء جدا"]), min_size=12))
+    return draw(st.permutations([*texts, *said]))
+
+
+def read_texts(texts: list[str | None]) -> Case:
+    """Texts become finite numbers in every way, the same ones when they are seen again."""
+    from echelon.model_selection import TextTerms
+
+    def run() -> Case:
+        frame, labels = pd.DataFrame({"text": texts}), np.arange(len(texts)) % 2
+        for reduce in (None, "select", "svd"):
+            terms = TextTerms(reduce, 3, min_rows=2)
+            at_once, again = terms.fit_transform(frame, labels), terms.transform(frame)
+            pair = [m.toarray() if reduce is None else m for m in (at_once, again)]
+            if not np.isfinite(pair[0]).all():
+                return Case("texts", "not finite", f"{reduce}: {texts!r}")
+            if not np.array_equal(*pair):
+                return Case("texts", "different", f"{reduce}: {texts!r}")
+        return Case("texts", ANSWERED)
+
+    return _watched("texts", run, lambda: repr(texts))
 
 
 def read_bytes(format: str, content: bytes, folder: Path) -> Case:

@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from fuzz import foreign_files
 from fuzz.campaign import ANSWERED, REFUSED, Case
 
 DOCUMENTED = {0, 2, 3, 4, 129, 130, 143}
@@ -47,6 +48,7 @@ class Run:
     harm: str = "nothing"
     kill: tuple[int, float] | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    may_die: bool = False
 
 
 def case(seed: int) -> Case:
@@ -80,7 +82,9 @@ def _materials() -> Path:
     ranked += [f"{p % 12},{p},{rng.random():.3f},{rng.randint(0, 3)}" for p in range(84)]
     (folder / "items.csv").write_text("\n".join(ranked) + "\n")
     (folder / "cost.csv").write_text("0,1,4\n1,0,1\n4,1,0\n")
+    foreign_files.write_all(_reviews_in(folder, rng), folder)
     ready = [
+        ["fit", "reviews.csv", *_TOLD, "--model", "LinearSVOR", "--save", "reviews.echelon"],
         ["fit", "rows.csv", *_ORDER, *_QUICK, "--save", "labels.echelon"],
         ["rank", "items.csv", *_QUERIES, "--save", "ranker.echelon", "--out", "ranked.csv"],
     ]
@@ -89,8 +93,21 @@ def _materials() -> Path:
     return folder
 
 
+def _reviews_in(folder: Path, rng: random.Random) -> list[list[Any]]:
+    """A table of texts, its names first, which is also written to ``reviews.csv``."""
+    said = {1: "dreadful broken", 2: "plain, it's average", 3: "lovely 😀 جميل"}
+    told: list[list[Any]] = [["review", "size", "liked"]]
+    for place in range(90):
+        liked, parcel = place % 3 + 1, rng.choice(["came late", "came on monday", "on my porch"])
+        told.append([f"{said[liked]} parcel {parcel} {place}", rng.random(), liked])
+    lines = [",".join(f'"{cell}"' for cell in row) for row in told]
+    (folder / "reviews.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return told
+
+
 _ORDER = ["--target", "grade", "--order", "low<mid<high"]
 _QUICK = ["--model", "ProportionalOdds logit", "--jobs", "1"]
+_TOLD = ["--target", "liked", "--text", "review", "--jobs", "1"]
 _QUERIES = ["--target", "liked", "--qid", "query", "--id", "item"]
 
 
@@ -137,7 +154,24 @@ def _info(rng: random.Random) -> Run:
     )
 
 
-_COMMANDS = (_compare, _fit, _predict, _predict, _evaluate, _explain, _rank, _info)
+def _reviews(rng: random.Random) -> Run:
+    """A table of texts, or one of a format that a library of others parses."""
+    table = rng.choice(["reviews.csv", "survey.xlsx", "survey.sav", "survey.dta"])
+    fit = ["fit", table, *_TOLD, "--model", "LinearSVOR", "--save", "new.echelon"]
+    told = ["predict", "reviews.echelon", table, "--out", "out.csv"]
+    return rng.choice(
+        [
+            Run([*fit, *rng.choice([[], ["--stop-words", "english"]])], ["new.echelon"]),
+            Run(told, ["out.csv"]),
+            Run(["explain", "reviews.echelon", table, *rng.choice([[], ["--row", "3"]])]),
+            Run(["inspect", table, "--text", "review"]),
+        ]
+    )
+
+
+_COMMANDS = (
+    _compare, _fit, _predict, _predict, _evaluate, _explain, _rank, _info, _reviews, _reviews,
+)  # fmt: skip
 
 
 def _kill(rng: random.Random, run: Run, folder: Path) -> None:
@@ -204,6 +238,7 @@ _FLAGS = (
     "--target", "--order", "--seed", "--jobs", "--budget", "--folds", "--out", "--save", "--report",
     "--cost", "--format", "--delimiter", "--drop", "--keep", "--model", "--models", "--confidence",
     "--row", "--rows", "--top", "--qid", "--id", "--pairs", "--nonsense", "--plot", "--example",
+    "--text", "--stop-words", "--sheet", "--encoding",
 )  # fmt: skip
 
 
@@ -224,6 +259,7 @@ def _damage(rng: random.Random, run: Run, folder: Path) -> None:
     if not named:
         return
     path = folder / rng.choice(named)
+    run.may_die = path.suffix in foreign_files.MAY_DIE
     content = bytearray(path.read_bytes())
     how = rng.choice(["flip", "flip", "cut", "empty", "other", "noise"])
     if how == "flip":
@@ -258,11 +294,7 @@ def _judge(run: Run, folder: Path, before: set[str], seed: int) -> Case:
         return Case(subject, "harm", f"processes left: {left}; {told}")
     if "Traceback (most recent call last)" in printed or 'File "' in printed:
         return Case(subject, "foreign", told)
-    allowed = DOCUMENTED | ({-signal.SIGKILL} if run.kill else set())
-    if run.kill is not None:
-        # Before the command begins, signals end the process as they do any other.
-        allowed |= {-run.kill[0]}
-    if code not in allowed:
+    if code not in _allowed(run):
         return Case(subject, "foreign" if code >= 0 else "crash", told)
     killed = code < 0
     parts = [path.name for path in folder.iterdir() if path.name.endswith(".part")]
@@ -278,6 +310,15 @@ def _judge(run: Run, folder: Path, before: set[str], seed: int) -> Case:
     if code == 0 and lacking:
         return Case(subject, "different", f"no {lacking} though the command was done; {told}")
     return Case(subject, ANSWERED if code == 0 else REFUSED, told)
+
+
+def _allowed(run: Run) -> set[int]:
+    """Exit codes that a command may end with."""
+    allowed = set(DOCUMENTED)
+    if run.kill is not None:
+        # Before the command begins, signals end the process as they do any other.
+        allowed |= {-signal.SIGKILL, -run.kill[0]}
+    return allowed | (foreign_files.DEATHS if run.may_die else set())
 
 
 def _line(words: list[str]) -> list[str]:
@@ -306,6 +347,9 @@ def _run(run: Run, folder: Path, seed: int) -> tuple[int, str]:
     with log:
         log.seek(0)
         printed = log.read().decode("utf-8", "replace")
+        if run.may_die and code in foreign_files.DEATHS:
+            # Where a library has ended the process, the interpreter shows where.
+            printed = ""
     (folder / ".log").unlink()
     return code, printed
 

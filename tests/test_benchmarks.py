@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import cases, memory, registry, report, timing
+from benchmarks import cases, memory, null_contests, registry, report, text_sets, timing
 from benchmarks.cases import metrics as metric_cases
 from benchmarks.cases import proportional_odds, svor
 from benchmarks.environment import environment
 from benchmarks.registry import Case, Judged, Peer, Row, Skip
 from benchmarks.timing import Ratio, Timing
 from echelon import metrics
+from echelon.metrics.best_comparison import Comparison
 
 
 class HandClock:
@@ -455,3 +456,36 @@ def test_california_is_skipped_without_its_data(monkeypatch, tmp_path):
     monkeypatch.setenv("ECHELON_CACHE", str(tmp_path))
     with pytest.raises(Skip, match="no data folder"):
         svor.california(100)
+
+
+def test_wrong_verdicts_of_contests_are_counted():
+    away = (0.0, 0.0, 0.05, 0.2)
+    right = [
+        Comparison(0.0, -0.1, 0.1, "undecided"),
+        Comparison(0.01, -0.1, 0.1, "undecided"),
+        Comparison(0.03, -0.1, 0.1, "undecided"),
+        Comparison(0.2, 0.1, 0.3, "worse"),
+    ]
+    folds = np.array([0.4, 0.4, 0.45, 0.6])[:, None] + 0.001 * np.cos(np.arange(10))
+    none = null_contests.judged(right, np.array(away), 0.01, folds, 100)
+    assert {key for key, value in none.items() if value == 0} == {"worse", "marked", "equivalent"}
+    assert (none["held"], none["decided"], none["models"]) == (1, 1, 4)
+    wrong = [*right[:1], Comparison(0.02, 0.01, 0.1, "worse"), Comparison(0, -1, 0, "equivalent")]
+    found = null_contests.judged([*wrong, right[3]], np.array(away), 0.01, folds, 100)
+    assert [found[key] for key in ("worse", "equivalent", "held", "decided")] == [1, 1, 0, 3]
+    folds[1] += 0.1
+    marked = null_contests.judged(right, np.array(away), 0.01, folds, 100)
+    assert marked["marked"] == 1
+    drawn = null_contests.Drawn(60, (0.0,) * 4, groups=True, training=True)
+    assert drawn(0)["contests"] == null_contests.LOT
+
+
+def test_ratings_from_texts_are_shown_where_every_method_is_measured():
+    def result(method, mae):
+        return {"mae": mae, "model": "LinearSVOR", "rows": 75, "held_out": 25}
+
+    whole = {("a", method): result(method, 0.5) for method in text_sets.METHODS}
+    whole["a", text_sets.CONTEST] = result(text_sets.CONTEST, 0.4)
+    found = text_sets.lines({**whole, ("b", text_sets.MEDIAN): result("", 1.0)})
+    assert len(found) == 3 and all(line.count("|") == found[0].count("|") for line in found)
+    assert found[2].endswith("| 0.400 (LinearSVOR) | -20.0% |")

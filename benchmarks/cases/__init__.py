@@ -20,6 +20,8 @@ from . import (
     survey_file,
     svor,
     svor_search,
+    texts,
+    wide_table,
 )
 
 CASES: tuple[Case, ...] = (
@@ -38,7 +40,9 @@ CASES: tuple[Case, ...] = (
     *ranking_metrics.CASES,
     *predict_file.CASES,
     *read_table.CASES,
+    *wide_table.CASES,
     *survey_file.CASES,
+    *texts.CASES,
     *kernels.CASES,
     *import_time.CASES,
 )

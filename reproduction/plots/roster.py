@@ -46,8 +46,8 @@ class SetResult:
 
     @property
     def leaders(self) -> tuple[str, ...]:
-        """The best model and those that are not significantly different from it."""
-        return (self.board.best.model, *self.board.undistinguished)
+        """The best model and those that are not known to be worse."""
+        return self.board.contenders
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,16 @@ class Rosters(Exhibit):
         headings = (
             "Model",
             "average rank",
-            f"best or not significantly different, of {len(self.results)}",
+            f"best or not known to be worse, of {len(self.results)}",
             "MAE above the best",
             "RPS above the best",
             "seconds per fit",
         )
         caption = (
             f"Over {len(self.results)} data sets: average rank by mean absolute error of ranks; "
-            "sets on which the model is the best or not significantly different from it (corrected "
-            f"resampled t-test, Holm, level {LEVEL}); median over the sets of how far its "
-            "error lies above the least one; median time of a fit with chosen settings:"
+            "sets on which the model is the best or not known to be worse (95 % intervals of all "
+            "differences at once); median over the sets of how far its error lies above the least "
+            "one; median time of a fit with chosen settings:"
         )
         return Sheet(caption, headings, rows)
 
@@ -138,8 +138,7 @@ class Rosters(Exhibit):
             ]
             for result in self.results
         ]
-        like_the_best = "not significantly different from the best"
-        headings = ("Set", "rows", "inputs", "classes", "best", "MAE", like_the_best)
+        headings = ("Set", "rows", "inputs", "classes", "best", "MAE", "not known to be worse")
         return Sheet("The sets and their best models:", headings, rows)
 
     def _figures(self) -> Sheet:

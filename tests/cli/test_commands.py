@@ -9,7 +9,7 @@ import typer
 from echelon import cli
 from echelon.cli import failures
 from echelon.cli.commands import whole_command
-from echelon.cli.values import read_cost, read_seconds
+from echelon.cli.values import read_cost, read_seconds, read_share
 
 HEAVY = {"numpy", "pandas", "sklearn", "scipy", "skops", "pyarrow"}
 
@@ -205,6 +205,12 @@ def test_durations(text, seconds):
 def test_bad_durations(text):
     with pytest.raises(failures.UsageError, match="--budget must be a duration"):
         read_seconds(text)
+
+
+@pytest.mark.parametrize("text", ["", "-2%", "two", "2%%", "1e-2", "2"])
+def test_bad_margins(text):
+    with pytest.raises(failures.UsageError, match="--margin must be a share such as 2% or"):
+        read_share(text, "--margin")
 
 
 def test_costs_by_place_and_by_name(tmp_path):

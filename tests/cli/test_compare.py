@@ -1,4 +1,5 @@
 import gzip
+import json
 import sys
 
 import numpy as np
@@ -52,6 +53,35 @@ def test_a_messy_file_with_text_labels(run, messy, tmp_path, capsys, suffix):
     assert "ProportionalOdds probit" in (tmp_path / f"board{suffix}").read_text()
 
 
+def test_differences_are_told_with_their_margin(run, messy, tmp_path, capsys):
+    more = ["--margin", "10 %", *options(tmp_path, ".json")]
+    assert run("compare", messy, "--order", ORDER, *more) == 0
+    found = json.loads((tmp_path / "board.json").read_text())
+    best, median = found
+    assert median["difference"] == pytest.approx(median["mae"] - best["mae"])
+    assert median["difference_low"] < median["difference"] < median["difference_high"]
+    assert (best["verdict"], median["verdict"]) == ("better", "worse")
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"by more than {0.1 * best['mae']:.2g} (10 % of the best)." in said
+
+
+def test_the_simplest_equivalent_model_is_saved(run, messy, tmp_path, capsys):
+    wanted = options(tmp_path, models="RankRules,ProportionalOdds probit")
+    saved = ["--save", tmp_path / "m.echelon", "--margin", "500%", "--prefer"]
+    assert run("compare", messy, "--order", ORDER, *wanted, *saved, "simple") == 0
+    said = capsys.readouterr().out
+    assert "The simplest of 2 equivalent models is taken: ProportionalOdds probit." in said
+    assert run("compare", messy, "--order", ORDER, *options(tmp_path), *saved, "fest") == 2
+    assert "--prefer must be 'best', 'simple' or 'fast'; found 'fest'" in capsys.readouterr().err
+
+
+def test_nothing_is_equivalent_to_the_best(run, messy, tmp_path, capsys):
+    saved = ["--save", tmp_path / "m.echelon", "--prefer", "fast"]
+    assert run("compare", messy, "--order", ORDER, *options(tmp_path), *saved) == 0
+    said = capsys.readouterr().out
+    assert "No other model is known to be equivalent to ProportionalOdds probit" in said
+
+
 def test_the_target_may_be_any_column(run, tmp_path, capsys):
     X, codes = ordinal_data(n=60)
     frame = pd.DataFrame({"stars": codes + 1, "a": X[:, 0], "b": X[:, 1]})
@@ -73,7 +103,8 @@ def test_a_cost_ranks(run, messy, tmp_path, capsys):
     assert run("compare", messy, *arguments) == 0
     said = capsys.readouterr()
     assert "best cost first" in said.out
-    assert said.out.splitlines()[2].split()[:3] == ["model", "cost", "MAE"]
+    head = said.out.splitlines()[2].split()
+    assert head[:3] == ["model", "cost", "difference"] and head[6] == "MAE"
     assert "cost 0." in said.err
     assert (tmp_path / "board.csv").read_text().startswith("model,cost,cost_se,mae")
 

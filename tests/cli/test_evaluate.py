@@ -203,7 +203,7 @@ def test_categories_that_the_model_has_not_seen_are_noted(run, model_file, tmp_p
     frame.loc[5, "colour"] = "ultraviolet"
     frame.to_csv(tmp_path / "new.csv", index=False)
     assert run("evaluate", model_file, tmp_path / "new.csv") == 0
-    assert "has not seen, such as 'ultraviolet', in 1 row." in capsys.readouterr().err
+    assert "training rows, or of none, such as 'ultraviolet', in 1 row." in capsys.readouterr().err
 
 
 def test_rows_of_the_training_are_known_and_the_cost_is_shown(run, folder, tmp_path, capsys):

@@ -83,8 +83,8 @@ def test_columns_in_another_order_and_unseen_categories(
     assert run("predict", model_file, path, "--out", out) == 0
     assert len(pd.read_csv(out)) == 60
     assert capsys.readouterr().err.splitlines()[0] == (
-        "Note: Column 'colour' has categories that the model has not seen, such as 'ultraviolet', "
-        "in 2 rows."
+        "Note: Column 'colour' has categories of fewer than 5 training rows, or of none, "
+        "such as 'ultraviolet', in 2 rows."
     )
 
 

@@ -2,11 +2,12 @@ import csv
 import io
 import json
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -14,12 +15,16 @@ from support.data import ordinal_data
 
 from echelon import ProportionalOdds, RoundedRegressor
 from echelon.metrics import nemenyi_test
+from echelon.metrics.best_comparison import TOO_LITTLE, fold_differences, row_differences
+from echelon.metrics.measures import MEASURES
 from echelon.model_selection import (
     Leaderboard,
     LeaderboardRow,
+    candidates,
     compare_models,
     default_models,
     mixed_columns,
+    run_contest,
 )
 from echelon.ordinal.labels import OrdinalScale
 
@@ -59,8 +64,8 @@ def test_renderings_hold_the_same_figures():
     [parsed] = json.loads(board.to_json())
     assert parsed["mae"] == record["mae"]
     assert parsed["rps"] is None
-    assert f"{record['mae']:.3f}±{record['mae_se']:.3f}" in board.to_markdown()
-    assert all(len(line) <= 80 for line in str(board).splitlines())
+    assert f"| {record['mae']:.3f} |" in board.to_markdown()
+    assert record["verdict"] == "" and "verdict" not in str(board)
 
 
 def test_default_models_run_on_a_messy_table():
@@ -98,7 +103,7 @@ def row(model, values, **more):
 
 @pytest.fixture
 def board():
-    """Ten folds: a clear gap, a gap within the noise, and one that Holm's correction hides."""
+    """Ten folds: clear gaps, and gaps within the noise of so many models."""
     base = 0.4 + 0.02 * np.random.default_rng(5).normal(size=10)
     sign = np.array([1.0, -1.0] * 5)
     rows = [
@@ -112,34 +117,28 @@ def board():
     return Leaderboard.of(rows, sizes=(80, 20), planned=10)
 
 
-def p_by_hand(first, second):
-    """Nadeau and Bengio's test, written out."""
-    difference = np.asarray(first) - np.asarray(second)
-    difference = difference[np.isfinite(difference)]
-    n = len(difference)
-    error = math.sqrt((1 / n + 20 / 80) * difference.var(ddof=1))
-    return 2 * stats.t.sf(abs(difference.mean()) / error, n - 1)
-
-
-def test_marks_are_those_of_the_t_test_by_hand(board):
-    by_name = {r.model: r for r in board.rows}
-    assert board.best.model == "best"
-    p = {}
-    for name in ("near", "middle", "far", "part"):
-        p[name] = p_by_hand(by_name["best"].folds["mae"], by_name[name].folds["mae"])
-        assert board.p_values[name] == pytest.approx(p[name])
-    assert math.isnan(board.p_values["once"])
-    # Holm compares the p-values, from the least, with 5 % over 4, 3, 2 and 1.
-    order = sorted(p, key=p.get)
-    assert [p[name] <= 0.05 / (4 - k) for k, name in enumerate(order)] == [True, True, False, False]
-    assert p["middle"] < 0.05
-    expected = set(order[2:])
-    assert expected == {"near", "middle"}
-    assert set(board.undistinguished) == expected
-    assert board.untested == ("once",)
-    lines = str(board).splitlines()
-    assert {line.split()[0][1:] for line in lines if line.startswith("≈")} == expected
-    assert [line.split()[0] for line in lines if line.startswith("?")] == ["?once"]
+def test_without_predictions_folds_are_compared(board):
+    figures = [r.folds["mae"] for r in board.rows]
+    expected = fold_differences(figures, 80, 20).to_best(0, 0.02 * board.best.mean("mae"))
+    assert list(board.comparisons.values()) == expected
+    verdicts = {model: found.verdict for model, found in board.comparisons.items()}
+    assert verdicts == {
+        "best": "undecided",
+        "near": "undecided",
+        "middle": "undecided",
+        "part": "worse",
+        "far": "worse",
+        "once": "undecided",
+    }
+    assert board.with_verdict("worse") == ("part", "far")
+    assert board.contenders == ("best", "near", "middle", "once")
+    assert board.notes == {TOO_LITTLE: ["once"]}
+    cells = {line.split()[0]: line.split() for line in str(board).splitlines()}
+    assert cells["far"][-3:] == ["worse", "0.10", "10/10"]
+    assert cells["once"][-4:] == ["–", "undecided", "0.10", "1/10"]
+    sizeless = Leaderboard.of(board.rows, planned=10)
+    assert sizeless.comparisons == {} and sizeless.chosen is sizeless.best
+    assert "verdict" not in str(sizeless)
 
 
 @pytest.mark.parametrize(
@@ -153,8 +152,162 @@ def test_five_common_folds_are_needed_where_so_many_were_planned(folds, planned,
         row("bad", np.r_[0.9 + 2 * spread[:folds], rest]),
     ]
     board = Leaderboard.of(rows, sizes=(80, 20), planned=planned)
-    assert board.untested == (() if tested else ("bad",))
-    assert board.undistinguished == ()
+    assert board.comparisons["bad"].verdict == ("worse" if tested else "undecided")
+    assert board.comparisons["best"].verdict == ("better" if tested else "undecided")
+
+
+@pytest.fixture(scope="module")
+def contest():
+    X, y = ordinal_data(n=200)
+    groups = np.arange(200) // 4
+    models = {
+        "odds": ProportionalOdds(alpha=1.0),
+        "same": ProportionalOdds(alpha=1.0),
+        "ridge": RoundedRegressor(Ridge(1e5)),
+    }
+    weights = np.linspace(0.5, 1.5, 200)
+    return compare_models(models, X, y, folds=4, groups=groups, sample_weight=weights)
+
+
+@pytest.mark.parametrize("measure", ["mae", "zero_one", "qwk", "cost"])
+def test_differences_are_those_of_the_figures(contest, measure):
+    """With predictions rows are compared, whatever the weights and groups."""
+    cost = np.square(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+    rows = contest.rows
+    if measure == "cost":
+        rows = [replace(r, folds={**r.folds, "cost": fold_costs(contest, r, cost)}) for r in rows]
+    board = replace(Leaderboard.of(rows, measure, sizes=contest.sizes), cost=cost)
+    board = replace(board, truth=contest.truth, labels=contest.labels, design=contest.design)
+    sign = -MEASURES[measure].sign
+    means = np.array([sign * r.mean(measure) for r in board.rows])
+    for place, found in enumerate(board.comparisons.values()):
+        expected = means[place] - np.delete(means, place).min()
+        assert found.difference == pytest.approx(expected, abs=1e-12)
+    assert board.comparisons["ridge"].verdict == "worse"
+    assert board.comparisons["same"].verdict != "worse"
+
+
+def test_one_fold_of_several_does_not_compare(contest):
+    few = [
+        replace(
+            row,
+            folds={m: np.r_[f[:1], np.full(7, np.nan)] for m, f in row.folds.items()},
+            predictions=row.predictions[:1],
+        )
+        for row in contest.rows
+    ]
+    board = replace(contest, rows=tuple(few))
+    assert {found.reason for found in board.comparisons.values()} == {TOO_LITTLE}
+    alone = replace(board, planned=1)
+    assert not any(found.reason for found in alone.comparisons.values())
+
+
+def test_models_without_probabilities_are_not_compared_by_them(contest):
+    board = replace(contest, measure="rps")
+    assert board.comparisons["ridge"].reason == TOO_LITTLE
+    first, second = (row.mean("rps") for row in contest.rows[:2])
+    assert board.comparisons["same"].difference == pytest.approx(second - first, abs=1e-12)
+    worse = replace(
+        contest.rows[1],
+        predictions=tuple(
+            (rows, codes, np.roll(p, 1, axis=1)) for rows, codes, p in contest.rows[1].predictions
+        ),
+    )
+    shifted = replace(board, rows=(contest.rows[0], worse))
+    assert shifted.comparisons[worse.model].verdict == "worse"
+
+
+def fold_costs(board, row, cost):
+    weights = board.design.weights
+    return np.array(
+        [
+            np.average(cost[board.truth[rows], codes], weights=weights[rows])
+            for rows, codes, _ in row.predictions
+        ]
+    )
+
+
+def test_rows_are_compared_by_group_and_only_predictions_of_all_models_will_do(contest):
+    assert contest.comparisons["same"].high == 0.0
+    losses = [
+        [np.abs(contest.truth[rows] - codes).astype(float) for rows, codes, _ in r.predictions]
+        for r in contest.rows
+    ]
+    tests = [rows for rows, _, _ in contest.rows[0].predictions]
+    design = contest.design
+    pairs = row_differences(
+        losses, tests, contest.sizes[0], weights=design.weights, groups=design.groups
+    )
+    assert pairs.freedom == 49
+    expected = pairs.to_best(0, 0.02 * contest.best.mean("mae"))
+    assert list(contest.comparisons.values()) == expected
+    bare = [replace(contest.rows[0], predictions=()), *contest.rows[1:]]
+    by_folds = replace(contest, rows=tuple(bare)).comparisons
+    assert by_folds["ridge"].difference == pytest.approx(expected[2].difference)
+    assert by_folds["ridge"].high != expected[2].high
+
+
+def test_the_first_row_is_a_contender_even_where_common_folds_speak_against_it():
+    spread = 0.01 * np.cos(np.arange(10.0))
+    lucky = row("lucky", np.r_[0.30 + spread[:6], [math.nan] * 4])
+    steady = row("steady", np.r_[0.20 + spread[:6] ** 2, [0.60] * 4])
+    board = Leaderboard.of([lucky, steady], sizes=(80, 20), planned=10)
+    assert board.best_ == "lucky" and board.with_verdict("worse") == ("lucky",)
+    assert board.contenders == ("lucky", "steady") and board.chosen is board.best
+
+
+def test_the_simplest_or_the_fastest_of_the_equivalent_models_is_chosen(contest):
+    rows = [
+        replace(row, complexity=complexity, fit_seconds=seconds)
+        for row, complexity, seconds in zip(contest.rows, (3, 1, 0), (0.1, 0.3, 0.01), strict=True)
+    ]
+    board = replace(contest, rows=tuple(rows), margin=0.05)
+    first, second, worse = (row.model for row in board.rows)
+    assert worse == "ridge" and board.with_verdict("equivalent") == (first, second)
+    assert board.chosen.model == board.best_ == first
+    assert replace(board, prefer="simple").chosen.model == second
+    assert replace(board, prefer="fast").chosen.model == first
+    assert replace(contest, rows=contest.rows[:1], prefer="simple").chosen is contest.rows[0]
+
+
+def test_models_that_are_told_by_less_are_simpler():
+    found = {name: candidate.complexity for name, candidate in candidates().items()}
+    assert found["median label"] == 0
+    assert found["ProportionalOdds logit"] == found["LinearSVOR"] == 1
+    assert [name for name, value in found.items() if value == 2] == [
+        "AdaBoostOR stumps",
+        "ThresholdedRanker RankBoost",
+        "RankRules",
+    ]
+    assert found["SVOR implicit"] == found["GPOR"] == 3
+    assert row("another", [0.1]).complexity > 3
+
+
+def test_what_is_equivalent_is_stated_in_numbers_that_make_sense(contest):
+    for margin in (-0.01, math.nan, math.inf, "2%"):
+        with pytest.raises(ValueError, match="margin must be a share of the best figure"):
+            replace(contest, margin=margin)
+    with pytest.raises(ValueError, match="prefer must be 'best', 'simple' or 'fast'; found 'fest'"):
+        replace(contest, prefer="fest")
+    with pytest.raises(ValueError, match="prefer must be"):
+        run_contest(np.zeros((4, 1)), [0, 1, 0, 1], prefer="fest")
+
+
+def test_frames_and_notebooks_have_the_same_table(contest):
+    frame = contest.to_frame()
+    assert frame["model"].tolist() == [row.model for row in contest.rows]
+    assert frame["verdict"].tolist() == [c.verdict for c in contest.comparisons.values()]
+    assert frame.loc[2, "difference_low"] == contest.comparisons["ridge"].low
+    assert Leaderboard.of([]).to_frame().columns.tolist() == ["model"]
+    named = replace(contest.rows[2], model="<b>&\n")
+    shown = replace(contest, rows=(*contest.rows[:2], named))._repr_html_()
+    assert "&lt;b&gt;&amp;\\u000a" in shown and "<b>" not in shown
+    cells = re.findall(r"<td[^>]*text-align:(\w+);\">([^<]*)</td>", shown)
+    assert cells[0] == ("left", contest.best_) and cells[1] == (
+        "right",
+        f"{contest.best.mean('mae'):.3f}",
+    )
+    assert cells[3][0] == "left"
 
 
 def test_a_mean_over_few_folds_does_not_lead(board):
@@ -210,6 +363,7 @@ def test_an_empty_leaderboard():
     empty = Leaderboard.of([])
     assert empty.to_csv() == "model\n"
     assert json.loads(empty.to_json()) == []
+    assert str(empty) == "model fit s" and "<th" in empty._repr_html_()
     with pytest.raises(ValueError, match="no rows"):
         _ = empty.best
 

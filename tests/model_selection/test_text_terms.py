@@ -96,6 +96,25 @@ def test_texts_without_a_word_still_give_a_column(reduce):
     assert TextTerms(reduce).fit(X, [0, 1] * 3).transform(more).shape == (2, 1)
 
 
+@pytest.mark.parametrize("reduce", REDUCTIONS)
+@pytest.mark.parametrize(
+    ("texts", "left_out"),
+    [
+        (["fine"] * 8, ()),
+        (["the and of", "it is"] * 4, ("the", "and", "of", "it", "is")),
+        (["😀😀 🎉", "😡 💩💩"] * 4, ()),
+        (["سيء جدا \u202e", "רע מאוד"] * 4, ()),
+        (["fine", "lovely parcel " * 75_000] * 4, ()),
+    ],
+)
+def test_odd_texts_give_finite_columns_in_every_reduction(reduce, texts, left_out):
+    X, y = pd.DataFrame({"review": texts}), [0, 1] * 4
+    terms = TextTerms(reduce, 3, stop_words=left_out)
+    found = terms.fit_transform(X, y)
+    found = found.toarray() if reduce is None else found
+    assert found.shape == (8, len(terms.get_feature_names_out())) and np.isfinite(found).all()
+
+
 def test_where_words_hardly_repeat_terms_are_characters():
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("天地人山水火土金木日"), 8)) for _ in range(40)]

@@ -116,7 +116,7 @@ def test_by_class_each_label_meets_its_own_rows():
     rng = np.random.default_rng(0)
     scores, codes = np.sort(rng.random(50)), rng.choice([0, 1, 3], 50)
     fresh = rng.random((10, 4))
-    p = conformal_p_values_by_class(fresh, scores, codes)
+    p = conformal_p_values_by_class(fresh, scores, codes, np.ones(len(codes)))
     for y in (0, 1, 3):
         own = scores[codes == y]
         expected = (1 + (own >= fresh[:, [y]]).sum(axis=1)) / (len(own) + 1)
@@ -150,7 +150,7 @@ def simulate(calibration_rows, level, draws, K=5, ties=False, by_class=None, see
         if by_class is None:
             p = conformal_p_values(S[-1:], own[order])
         else:
-            p = conformal_p_values_by_class(S[-1:], own[order], codes[:-1][order])
+            p = conformal_p_values_by_class(S[-1:], own[order], codes[order], np.ones(n - 1))
         low, high = covering_interval(p, predicted[-1:], level)
         covered[t] = low[0] <= codes[-1] <= high[0]
     return covered

@@ -143,7 +143,7 @@ def test_effects_of_numbers_categories_and_dates():
     number = SimpleNamespace(feature="age", kind="number", values=[0, 1, 2], histogram=counts)
     number.expected_rank, number.cumulative, number.classes = rank, below, CLASSES
     display = EffectDisplay(number).plot()
-    np.testing.assert_array_equal(display.line_[0].get_ydata(), rank)
+    np.testing.assert_array_equal(display.line_[0].get_ydata(), 1 + rank)
     assert len(display.ax_.patches) == 2 and display.ax_.get_xlabel() == "age"
     display = EffectDisplay(number).plot(response="cumulative")
     np.testing.assert_array_equal([line.get_ydata() for line in display.line_], below.T)
@@ -186,7 +186,7 @@ def test_learning_curves():
 def test_a_leaderboard_marks_the_leaders():
     folds = {"A": [0.1, 0.2, 0.3], "B": [0.2, 0.3, np.nan], "C": [0.9, 0.8, 0.7], "D": [np.nan] * 3}
     rows = [SimpleNamespace(model=name, folds={"mae": part}) for name, part in folds.items()]
-    board = SimpleNamespace(rows=rows, measure="mae", best=rows[0], undistinguished=("B",))
+    board = SimpleNamespace(rows=rows, measure="mae", contenders=("A", "B"))
     display = LeaderboardDisplay(board).plot()
     assert display.leaders == ["A", "B"] and list(display.summaries) == ["A", "B", "C"]
     assert display.summaries["B"] == Summary.of([0.2, 0.3])

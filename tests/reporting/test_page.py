@@ -34,10 +34,11 @@ def test_a_model_with_a_leaderboard_has_all_its_sections(page, read):
         "by-class",
         "latent",
         "calibration",
+        "intervals",
+        "coefficients",
         "importance",
         "effects",
         "rows",
-        "learning",
         "rounds",
         "appendix",
     ]

@@ -18,9 +18,10 @@ from echelon.metrics import mean_absolute_rank_error
 from echelon.model_selection.leaderboard import Leaderboard, LeaderboardRow
 from echelon.ordinal.labels import read_scale
 from echelon.reporting import report
-from echelon.reporting.build import to_html
 from echelon.reporting.content import Section
-from echelon.reporting.facts import Rows, Settings, Study
+from echelon.reporting.html import to_html
+from echelon.reporting.rows import Rows, Settings
+from echelon.reporting.study import Study
 from echelon.trained import train
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
@@ -36,8 +37,13 @@ def test_the_leaderboard_tells_folds_settings_and_models_close_to_the_best(page)
     part = page.html.split('id="leaderboard"')[1].split("</section>")[0]
     rows = [row.split("</tr>")[0] for row in part.split("<tbody>")[1].split("<tr>")[1:]]
     assert [">delta" in rows[0], ">alpha" in rows[1]] == [True, True]
-    assert ">best<" in rows[0] and ">not significantly different<" in rows[1]
-    assert "not significantly different" not in rows[3]
+    verdicts = [board().comparisons[row.model].verdict for row in board().rows]
+    assert verdicts == ["undecided", "undecided", "worse", "worse"]
+    assert ">best<" in rows[0]
+    assert all(f">{word}<" in row for word, row in zip(verdicts, rows, strict=True))
+    found = board().comparisons["alpha"]
+    ends = " to ".join(f"{end:.3f}".replace("-", "−") for end in (found.low, found.high))
+    assert f">{found.difference:.3f}" in rows[1] and f">{ends}<" in rows[1]
     assert "7 of 10" in rows[2]
     assert "C = 0.1" in rows[1]
     text = Reader(part[part.index("<p") :]).text
@@ -96,7 +102,7 @@ def test_a_leaderboard_with_rows_describes_its_best_model():
     )
     assert list(page.sections) == ["summary", "leaderboard", "confusion", "appendix"]
     text = Reader(page.html).text
-    assert "Figures below are of LinearSVOR" in text
+    assert "LinearSVOR predicts “y” with" in text
     assert "LinearSVOR: C 0.01" in text
 
 
@@ -158,8 +164,9 @@ def test_columns_of_a_labelled_table_are_what_they_were():
     data, effects, rules, cards = map(text_of, [page] * 4, ("data", "effects", "rules", "rows"))
     assert re.search(r"wifi boolean 0 2 (yes|no) \(\d+\), (yes|no) \(\d+\)", data)
     assert re.search(r"opened date 0 \d+ 20\d\d-\d\d-\d\d to 20\d\d", data)
-    assert re.search(r"Expected rank by wifi wifi Expected rank no \d\.\d+ yes \d", effects)
-    assert re.search(r"by opened opened Expected rank 2010-\d\d-\d\d \d\.\d+ 201", effects)
+    ranks = r"Expected rank \(from 1\)"
+    assert re.search(rf"{ranks} by wifi wifi {ranks} s\.e\. no \d\.\d+", effects)
+    assert re.search(rf"by opened opened {ranks} s\.e\. 2010-\d\d-\d\d \d\.\d+", effects)
     assert re.search(r"wifi (yes|no) [+−]", cards) and re.search(r"opened 20\d\d-", cards)
     # Prepared columns are scaled and encoded; sentences are of the table's own values.
     assert re.search(r"opened is at (most|least) 20\d\d-\d\d-\d\d", rules)
@@ -182,18 +189,13 @@ def test_a_labelled_table_gives_way_to_what_is_stated():
     assert re.findall(r'<th scope="row" class="">(\w+)', page.html) == ["poor", "fair", "good"]
 
 
-def test_a_learning_curve_that_would_take_long_is_left_out_unless_asked_for(monkeypatch):
-    from echelon.reporting.sections import training
-
-    monkeypatch.setattr(training, "_MOST_SECONDS", -1.0)
+def test_a_learning_curve_has_folds_of_its_own_and_is_made_when_asked_for():
     X, y = load_esl(return_X_y=True, as_frame=True)
     rows = X[:80], y[:80]
     everything = report(ProportionalOdds(alpha=1.0), *rows)
-    assert "learning" not in everything.sections
-    assert list(everything.left_out) == ["learning"]
-    assert "curve needs 12 of them" in text_of(everything, "appendix")
+    assert everything.left_out == {} and "learning" not in everything.sections
     asked = report(ProportionalOdds(alpha=1.0), *rows, sections=["learning"])
-    assert asked.left_out == {} and "learning" in asked.sections
+    assert asked.left_out == {} and "for the curve alone" in text_of(asked, "learning")
 
 
 @pytest.mark.parametrize(
@@ -229,7 +231,7 @@ def test_a_note_on_several_models_is_told_once():
 def test_one_fold_tells_nothing_apart():
     rows = [LeaderboardRow(name, {"mae": [mae]}, 0.1) for name, mae in (("a", 0.1), ("b", 0.9))]
     text = text_of(report(Leaderboard.of(rows, sizes=(8, 2), planned=5)), "summary")
-    assert "too few folds to compare the other models with it" in text
+    assert "too few folds or rows to compare the other models with it" in text
 
 
 def test_names_of_models_with_dollars_are_no_formulas(page):
@@ -373,7 +375,7 @@ def test_leads_hold_for_a_model_without_errors_and_for_one_that_uses_nothing():
 
 
 def test_a_leaderboard_is_known_by_its_type():
-    alike = SimpleNamespace(rows=board().rows, undistinguished=())
+    alike = SimpleNamespace(rows=board().rows, comparisons={})
     with pytest.raises(TypeError, match=r"subject must be a leaderboard.*found SimpleNamespace"):
         report(alike)
 

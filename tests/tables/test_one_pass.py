@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from echelon.tables import TableError, delimited, read_labelled_table, read_table
+from echelon.tables import TableError, delimited, read_chunks, read_labelled_table, read_table
 from echelon.tables.delimited import DelimitedReader
 from echelon.tables.reading import FileOptions, open_reader
 
@@ -55,9 +55,9 @@ def test_one_pass_gives_what_two_passes_give(tmp_path, monkeypatch, text, target
     assert_frame_equal(read_table(path, target=target), expected)
 
 
-def one_pass(path, target=None):
+def one_pass(path, target=None, coded=()):
     with open_reader(path, FileOptions()) as reader:
-        return reader.whole(target)
+        return reader.whole(target, coded)
 
 
 def long_frame(n=40_000):
@@ -89,14 +89,58 @@ def test_long_files_are_read_at_once(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    ("column", "cell"), [("whole", "0.5"), ("number", "none of them"), ("y", "NA"), ("day", "x")]
+    ("column", "cell"),
+    [
+        ("whole", "0.5"),
+        ("number", "none of them"),
+        ("y", "NA"),
+        ("y", ""),
+        ("day", "x"),
+        ("word", ""),
+        ("word", "two\nlines"),
+    ],
 )
-def test_a_late_cell_of_another_kind_takes_two_passes(tmp_path, column, cell):
+def test_a_column_with_a_late_cell_of_another_kind_is_read_again(
+    tmp_path, monkeypatch, column, cell
+):
     frame = long_frame().astype({column: object})
     frame.loc[len(frame) - 1, column] = cell
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    assert one_pass(path, "y").num_rows == len(frame)
+    found = read_table(path, target="y")
+    parts = pd.concat(read_chunks(path, target="y", rows=9_999))
+    monkeypatch.setattr(DelimitedReader, "whole", lambda *_: None)
+    for other in (read_table(path, target="y"), parts):
+        assert_frame_equal(found, other)
+    assert found[column].isna().iloc[-1] if cell == "" else str(found[column].iloc[-1]) == cell
+
+
+def test_more_odd_columns_than_are_read_again_take_two_passes(tmp_path):
+    frame = pd.DataFrame({f"c{j}": [*range(30_000), "x"] for j in range(5)})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    assert one_pass(tmp_path / "t.csv", "y") is None
-    assert str(read_table(tmp_path / "t.csv", target="y")[column].iloc[-1]) == cell
+    assert one_pass(tmp_path / "t.csv") is None
+    assert read_table(tmp_path / "t.csv")["c4"].iloc[-1] == "x"
+
+
+def test_texts_that_repeat_are_categories_or_answers_as_they_are_uncoded(tmp_path, monkeypatch):
+    n = 40_000
+    rng = np.random.default_rng(0)
+    frame = long_frame(n).assign(
+        answer=rng.choice(["never", "sometimes", "always", "", "NA"], n),
+        euro=rng.choice(["1.234,50 €", "7 €", "8,5 €"], n),
+        either=rng.choice(["03/21/2022", "04/22/2022"], n),
+        user=rng.choice([f"user {k}" for k in range(99)], n),
+    )
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    assert str(one_pass(path, "y", ["answer"])["answer"].type).startswith("dictionary")
+    found = read_labelled_table(path, "y")
+    monkeypatch.setattr(DelimitedReader, "whole", lambda *_: None)
+    plain = read_labelled_table(path, "y")
+    assert found.schema == plain.schema
+    assert [str(note) for note in found.notes] == [str(note) for note in plain.notes]
+    assert_frame_equal(found.X, plain.X)
 
 
 def test_late_faults_get_their_sentence(tmp_path):
@@ -108,3 +152,10 @@ def test_late_faults_get_their_sentence(tmp_path):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(content + "1,2,ä,b,1\n".encode("latin-1")))
     with pytest.raises(TableError, match="not UTF-8"):
         read_table(tmp_path / "t.csv.gz")
+
+
+def test_words_of_a_row_are_not_taken_for_a_fault(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\na quotation mark\n")
+    with pytest.raises(TableError, match="has 1 cells in line 3"):
+        read_table(path)

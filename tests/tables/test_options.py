@@ -99,3 +99,23 @@ def test_columns_of_a_file():
     ):
         with pytest.raises(TableError, match=message):
             checked_column("a", stored)
+
+
+def test_all_columns_that_are_not_there_are_named_at_once():
+    options = TableOptions(
+        target="grad",
+        weight="wt",
+        drop=("siz",),
+        ordered=("colr: a<b", "no order<"),
+        text=("words",),
+        missing=("sizes: 9", ","),
+        columns={"other": StatedColumn("input")},
+    )
+    with pytest.raises(TableError) as caught:
+        options.resolve(["size", "colour", "grade"])
+    said = [str(problem) for problem in caught.value.problems]
+    assert said[0] == "The table lacks column 'other' of the schema file."
+    for named in ("grad", "wt", "siz", "colr", "words", "sizes"):
+        assert sum(f"no column {named!r}" in sentence for sentence in said) == 1
+    assert sum("listed with commas" in sentence for sentence in said) == 1
+    assert len(said) == 9

@@ -42,3 +42,8 @@ def test_roles_are_read_and_kept():
 def test_roles_that_do_not_fit(role, values, message):
     with pytest.raises(TableError, match=message):
         labelled_table(frame_of(c=values), **{role: "c"})
+
+
+def test_a_nullable_column_may_begin_with_a_missing_value():
+    frame = pd.DataFrame({"a": pd.array([None, 1, 2] * 10, dtype="Int64"), "y": [1, 2, 3] * 10})
+    assert labelled_table(frame).X["a"].isna().sum() == 10

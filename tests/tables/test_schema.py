@@ -1,10 +1,13 @@
 import datetime
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 
+import echelon.tables.schema
 from echelon.tables import Column, Schema, TableError
 
 FRAME = pd.DataFrame(
@@ -112,3 +115,30 @@ def test_missing_columns():
     schema = Schema.of(FRAME[["word", "number"]])
     with pytest.raises(TableError, match=r"^new\.csv lacks column 'word'\.$"):
         schema.apply(FRAME[["number", "day"]], "new.csv")
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_many_columns_come_as_few_do(monkeypatch, own):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "number": [1.5, np.nan, -2.0] * 10,
+            "word": ["a", "b", None] * 10,
+            "whole": rng.integers(0, 9, 30),
+            "truth": [True, False, True] * 10,
+            "day": pd.date_range("2020-01-01", periods=30),
+            "coded": [1.0, 2.0, -9.0] * 10,
+        }
+    )
+    columns = [replace(c, missing=("-9",) * (c.name == "coded")) for c in Schema.of(frame).columns]
+    schema = Schema(tuple(columns[::-1]))
+    expected = schema.apply(frame)
+    before = frame.copy()
+    monkeypatch.setattr(echelon.tables.schema, "_WIDE", 1)
+    assert_frame_equal(schema.apply(frame, own=own), expected)
+    numbers = Schema(tuple(c for c in columns if c.name in ("number", "whole")))
+    assert_frame_equal(numbers.apply(frame, own=own), expected[["number", "whole"]])
+    assert_frame_equal(frame, before)
+    infinite = frame.assign(number=[np.inf, *frame["number"][1:]])
+    with pytest.raises(TableError, match="'number' of the table holds an infinite number in row 1"):
+        schema.apply(infinite, own=own)

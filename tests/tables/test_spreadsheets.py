@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from support.binary_sheets import write_xlsb
 from support.sheets import date, error, formula, time, write_xlsx
 
 from echelon.tables import (
@@ -255,6 +256,17 @@ def test_by_standard_input(tmp_path, monkeypatch):
     content = write_xlsx(tmp_path / "t.xlsx", {"one": ROWS}).read_bytes()
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
     assert read_table("-").shape == (3, 5)
+
+
+@pytest.mark.parametrize("name", ["t.xlsb", "t"])
+def test_xlsb(tmp_path, name):
+    rows = [["size", "colour", "sold", "grade"], [1.5, "red", True, 1], [None, "blå", False, 2]]
+    found = read_table(write_xlsb(tmp_path / name, rows))
+    assert found.columns.tolist() == rows[0]
+    assert found["size"].isna().tolist() == [False, True]
+    assert found["colour"].tolist() == ["red", "blå"]
+    assert found["sold"].tolist() == [True, False]
+    assert found["grade"].tolist() == [1, 2]
 
 
 def test_ods(tmp_path):

@@ -1,9 +1,11 @@
 """Terms of texts beside a plain count of every run of tokens."""
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +15,7 @@ from echelon.tables.terms import (
     TermIndex,
     characters_of,
     find_terms,
+    stacked,
     tokens_of,
     words_of,
 )
@@ -56,7 +59,6 @@ def test_buckets_that_many_runs_share_lose_none(monkeypatch):
     texts = ["one two three", "two three four", "three four one two"] * 2
     whole = find_terms(tokens_of(texts), "word", 2, 3, 100)
     monkeypatch.setattr(module, "_BUCKET_BITS", 1)
-    monkeypatch.setattr(module, "_BUCKETS", 2)
     again = find_terms(tokens_of(texts), "word", 2, 3, 100)
     assert whole[0] == again[0] and whole[1].tolist() == again[1].tolist()
 
@@ -80,7 +82,7 @@ def test_words_and_characters():
 
 
 def test_left_out_words_join_their_neighbours():
-    tokens = tokens_of(["not at all good", None, "all"]).without(["at", "all"])
+    tokens = tokens_of(["not at all good", None, "all"], left_out=["at", "all"])
     assert tokens.starts.tolist() == [0, 2, 2, 2]
     assert find_terms(tokens, "word", 2, 1, 9)[0] == ["not", "good", "not good"]
 
@@ -89,3 +91,20 @@ def test_no_texts_at_all():
     tokens = tokens_of([None, "", "  "])
     assert find_terms(tokens, "word", 2, 1, 9)[0] == []
     assert TermIndex([]).counts(tokens).shape == (3, 0)
+
+
+@given(st.lists(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), max_size=4)))
+def test_stacked_blocks_are_those_that_were_given(blocks):
+    parts = [sp.csr_array(np.array(block, dtype=float).reshape(-1, 3)) for block in blocks]
+    n = sum(map(len, blocks))
+    found = stacked(iter(parts), n, 3)
+    assert found.shape == (n, 3) and found.toarray().tolist() == [r for b in blocks for r in b]
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+
+
+def test_numbers_of_tokens_take_few_bytes():
+    words = [f"w{i}" for i in range(300)]
+    assert tokens_of(["a b"]).codes.dtype == np.uint8
+    assert tokens_of([" ".join(words)]).codes.dtype == np.uint16
+    terms, _ = find_terms(tokens_of([" ".join(words)] * 2), "word", 2, 2, 1000)
+    assert terms == [*words, *(f"{a} {b}" for a, b in pairwise(words))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,8 +21,10 @@ from .options import (
     DropUnlabelled,
     Gap,
     Jobs,
+    Margin,
     MaybeData,
     Order,
+    Prefer,
     Report,
     Seed,
     Sign,
@@ -29,11 +32,13 @@ from .options import (
     reads_table,
 )
 from .output import say
-from .values import read_cost, read_seconds, require_key, require_places
+from .values import read_cost, read_equivalence, read_seconds, require_key, require_places
 from .views import (
     end_if_no_better,
     live_view,
     reserve_for,
+    show_board,
+    show_choice,
     show_table,
     step_line,
     write_file,
@@ -83,6 +88,8 @@ def compare(
     ] = None,
     cost: Cost = None,
     gap: Gap = 0.0,
+    margin: Margin = "2%",
+    prefer: Prefer = "best",
     resume: Annotated[
         bool, typer.Option("--resume", help="Take over what an earlier run on this table has done.")
     ] = False,
@@ -91,7 +98,8 @@ def compare(
     ),
     report: Report = None,
     save: Annotated[
-        Path | None, typer.Option(help="Fit the best model to all rows and save it to this file.")
+        Path | None,
+        typer.Option(help="Fit the best model, or what --prefer takes, to all rows and save it."),
     ] = None,
     sign: Sign = None,
     plot: Annotated[
@@ -114,7 +122,7 @@ def compare(
         _check(outputs)
         require_places((data, cost, sign), **outputs)
         require_key(sign)
-        seconds = read_seconds(budget)
+        seconds, equivalence = read_seconds(budget), read_equivalence(margin, prefer)
         table, name = _load(
             data, target, order, example, drop_unlabelled=drop_unlabelled, **reading
         )
@@ -123,6 +131,7 @@ def compare(
         contest = _contest(table, models, matrix, folds, repeats, gap, seed, resume)
         left = max(1.0, seconds - (time.monotonic() - started))
         board = _run(contest, left, jobs, reserve_for(save is not None, report is not None))
+        board = replace(board, **equivalence)
         _print(board)
         if board.rows:
             write_file(out, getattr(board, _WRITERS[out.suffix])())
@@ -135,9 +144,10 @@ def compare(
         trained = None if save is None else _save(board, table, matrix, save, sign, **options)
         if report is not None:
             content = board if trained is None else trained
-            write_report(report, content, table, leaderboard=board, cost=matrix, **options)
+            known = {"leaderboard": board, "source": Path(name).name}
+            write_report(report, content, table, cost=matrix, **known, **options)
         if trained is not None:
-            end_if_no_better(board, board.best_)
+            end_if_no_better(board, trained.name)
 
 
 def _check(outputs: Mapping[str, Path | None]) -> None:
@@ -235,20 +245,7 @@ def _run(
 def _print(board: Leaderboard) -> None:
     if not board.rows:
         return
-    from echelon.metrics.measures import MEASURES
-
-    say(
-        f"Cross-validated ({board.how}), mean±standard error over folds; best "
-        f"{MEASURES[board.measure].short} first."
-    )
-    say(*str(board).split("\n"))
-    if board.undistinguished:
-        say(
-            "≈ is not significantly different from the best at the 5 % level (corrected resampled "
-            "t-test, Holm)."
-        )
-    if board.untested:
-        say("? has too few folds in common with the best to be compared with it.")
+    show_board(board)
     stopped = {row.model: row.note for row in board.rows if row.behind is not None}
     for note, models in board.notes.items():
         if not set(models) & set(stopped):
@@ -277,14 +274,16 @@ def _save(
     sign: Path | None,
     **options: Any,
 ) -> TrainedModel:
-    """The best model, fitted to all rows and saved."""
+    """The best model, or the one that is preferred to it, fitted to all rows and saved."""
     from echelon.trained import train
 
     from .info import save_model
 
+    model = board.chosen.model
+    show_choice(board)
     with step_line() as step:
-        step(f"Fitting {board.best.model} to all rows")
-        trained = train(table, board.best.model, cost=cost, leaderboard=board, **options)
+        step(f"Fitting {model} to all rows")
+        trained = train(table, model, cost=cost, leaderboard=board, **options)
     save_model(trained, path, sign)
     return trained
 

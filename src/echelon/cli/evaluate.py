@@ -91,7 +91,10 @@ def evaluate(
         if out is not None:
             write_file(out, json_text(result.to_dict()))
         if report is not None:
-            write_report(report, trained, X, y, cost=matrix, cv="prefit", target=trained.target)
+            known["source"] = "standard input" if data == "-" else Path(data).name
+            write_report(
+                report, trained, X, y, cost=matrix, cv="prefit", target=trained.target, **known
+            )
 
 
 def require_ordinal(trained: TrainedModel, command: str) -> TrainedModel:
@@ -153,7 +156,8 @@ def _new_rows(trained: TrainedModel, X: Any, y: Any) -> tuple[Any, list[str]]:
     if not seen.any():
         return every, []
     if seen.all():
-        known = "; `echelon info` has cross-validated ones" if trained.metrics else ""
+        mae = trained.metrics.get("mae")
+        known = "" if mae is None else f"; cross-validated, the mean absolute error is {mae:.3f}"
         return every, [
             "These are rows that the model was fitted to, or equal to such, on which figures tend "
             f"to be too good{known}."

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _MOST_RULES = 20
 _MOST_WORDS = 8
+# Central share of the values of a number that effects are told over.
+_BULK = 0.98
 
 
 @reads_file
@@ -139,16 +141,22 @@ def _tell_columns(
     trained: TrainedModel, frame: Any, target: str | None, cost: Any, seed: int, told: _Told
 ) -> None:
     from echelon.inspection import feature_effects
+    from echelon.tables.roles import read_roles
 
     X = trained.inputs(frame)
+    weights = read_roles(frame, trained.schema.roles).get("sample_weight")
     name = trained.target if target is None else target
     if target is not None or name in frame.columns:
         _tell_importance(trained, frame, name, cost, seed, told)
     else:
         told.lines += [f"No column {name!r} with labels, so there is no importance of columns.", ""]
-    effects = sorted(feature_effects(trained, X, random_state=seed), key=lambda e: -e.span)
+    found = feature_effects(trained, X, bulk=_BULK, sample_weight=weights, random_state=seed)
+    effects = sorted(found, key=lambda e: -e.span)
     if effects:
-        told.lines += ["Effects, other columns as they are:"]
+        weighted = "" if weights is None else f", weighted by {trained.schema.roles['weight']!r}"
+        told.lines += [
+            f"Effects over the central {_BULK:.0%} of values, other columns as they are{weighted}:"
+        ]
         told.lines += [f"  {effect.sentence()}" for effect in effects] + [""]
     _tell_words(trained, X, seed, told)
     told.content["effects"] = [
@@ -186,12 +194,18 @@ def _tell_importance(
     trained: TrainedModel, frame: Any, target: str, cost: Any, seed: int, told: _Told
 ) -> None:
     from echelon.inspection import ordinal_importance
+    from echelon.tables.roles import read_roles
 
     matrix = read_cost(cost, trained.classes)
     frame = labelled_part(frame, target, drop_unlabelled=True)
     X, y = split_labels(trained, frame, target)
     importance = ordinal_importance(
-        trained, X, y, cost="absolute" if matrix is None else matrix, random_state=seed
+        trained,
+        X,
+        y,
+        cost="absolute" if matrix is None else matrix,
+        sample_weight=read_roles(frame, trained.schema.roles).get("sample_weight"),
+        random_state=seed,
     )
     told.lines += ["Importance, the rise of the mean cost when a column is shuffled:"]
     told.lines += [f"  {line}" for line in str(importance).splitlines()] + [""]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,15 +18,32 @@ from .options import (
     DropUnlabelled,
     Gap,
     Jobs,
+    Margin,
     Order,
+    Prefer,
     Seed,
     Sign,
     Target,
     reads_table,
 )
 from .output import say
-from .values import read_cost, read_seconds, require_confidence, require_key, require_places
-from .views import end_if_no_better, live_view, reserve_for, show_table, step_line
+from .values import (
+    read_cost,
+    read_equivalence,
+    read_seconds,
+    require_confidence,
+    require_key,
+    require_places,
+)
+from .views import (
+    end_if_no_better,
+    live_view,
+    reserve_for,
+    show_board,
+    show_choice,
+    show_table,
+    step_line,
+)
 
 if TYPE_CHECKING:
     from echelon.model_selection import Leaderboard
@@ -58,6 +76,8 @@ def fit(
         str,
         typer.Option(help="Time for --model auto, saving included: 90s, 10m, 1h."),
     ] = "1m",
+    margin: Margin = "2%",
+    prefer: Prefer = "best",
     save: Annotated[Path, typer.Option(help="Model file to write.")] = Path("model.echelon"),
     sign: Sign = None,
     drop_unlabelled: DropUnlabelled = False,
@@ -73,7 +93,7 @@ def fit(
     started = time.monotonic()
     with guarded(), watched_workers():
         require_confidence(confidence)
-        seconds = read_seconds(budget)
+        seconds, equivalence = read_seconds(budget), read_equivalence(margin, prefer)
         require_places((data, cost, sign), save=save)
         require_key(sign)
         from echelon.model_selection.roster import find_candidate
@@ -84,13 +104,19 @@ def fit(
         options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
         options["gap"] = gap
         left = max(1.0, seconds - (time.monotonic() - started))
-        board = _contest(table, left, **options) if model == AUTO else None
-        candidate = find_candidate(model if board is None else board.best.model, seed)
+        board = _contest(table, left, equivalence, **options) if model == AUTO else None
+        candidate = find_candidate(model if board is None else board.chosen.model, seed)
         options |= {"confidence": confidence, "leaderboard": board}
         _train(table, candidate, save, sign, **options)
 
 
-def _contest(table: LabelledTable, seconds: float, n_jobs: int, **options: Any) -> Leaderboard:
+def _contest(
+    table: LabelledTable,
+    seconds: float,
+    equivalence: dict[str, Any],
+    n_jobs: int,
+    **options: Any,
+) -> Leaderboard:
     """A short contest."""
     from echelon.model_selection.contest import ExperimentRun, finish, make_experiment
     from echelon.model_selection.roster import candidates
@@ -104,8 +130,9 @@ def _contest(table: LabelledTable, seconds: float, n_jobs: int, **options: Any) 
         raise KeyboardInterrupt
     if not board.rows:
         raise UsageError(f"No model could be measured in {seconds:g} s; give more --budget.")
-    say(f"Cross-validated ({board.how}), mean±standard error over folds:")
-    say(*str(board).split("\n"))
+    board = replace(board, **equivalence)
+    show_board(board)
+    show_choice(board)
     return board
 
 

@@ -12,7 +12,7 @@ _MOST_CATEGORIES = 100
 
 
 class Oddities:
-    """Columns of a model's inputs that have had no value so far, and texts that it has not seen.
+    """Columns of a model's inputs that have had no value so far, and texts that it does not know.
 
     Parameters
     ----------
@@ -51,9 +51,12 @@ class Oddities:
             yield frame
 
     def notes(self, data: str) -> list[str]:
-        """A sentence for each column without a value, then for each with new texts."""
+        """A sentence for each column without a value, then for each with new or rare texts."""
+        from echelon.tables.schema import FEWEST_ROWS
+
         return [f"No row of {data} has a value in column {name!r}." for name in self._empty] + [
-            f"Column {name!r} has categories that the model has not seen, such as {text!r}, in "
-            f"{self._rows[name]:,} {'row' if self._rows[name] == 1 else 'rows'}."
+            f"Column {name!r} has categories of fewer than {FEWEST_ROWS} training rows, or of "
+            f"none, such as {text!r}, in {self._rows[name]:,} "
+            f"{'row' if self._rows[name] == 1 else 'rows'}."
             for name, text in self._new.items()
         ]

@@ -62,6 +62,18 @@ Gap = Annotated[
         "of its numbers.",
     ),
 ]
+Margin = Annotated[
+    str,
+    typer.Option(
+        help="Largest difference between equivalent models, as a share of the best one's figure."
+    ),
+]
+Prefer = Annotated[
+    str,
+    typer.Option(
+        help="Which of the models that are equivalent to the best is saved: best, simple or fast."
+    ),
+]
 Report = Annotated[
     Path | None, typer.Option(help="Write a report to this HTML file.", metavar="FILE.html")
 ]

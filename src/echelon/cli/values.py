@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from .failures import UsageError
 from .output import require_output
@@ -19,6 +19,8 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)"
 _DURATION = re.compile(
     rf"(?:({_NUMBER})h)?(?:({_NUMBER})m(?:in)?)?(?:({_NUMBER})(?:s(?:ec)?)?)?", re.IGNORECASE
 )
+
+_SHARE = re.compile(rf"({_NUMBER})(%?)")
 
 
 def read_seconds(text: str, option: str = "--budget") -> float:
@@ -35,6 +37,30 @@ def read_seconds(text: str, option: str = "--budget") -> float:
     if seconds <= 0.0:
         raise UsageError(f"{option} must be a duration such as 90s, 10m or 1h30m; found {text!r}.")
     return seconds
+
+
+def read_share(text: str, option: str) -> float:
+    """A share such as 2%, "2 %" or 0.02.
+
+    Examples
+    --------
+    >>> read_share("2 %", "--margin"), read_share("0.05", "--margin")
+    (0.02, 0.05)
+    """
+    found = _SHARE.fullmatch("".join(text.split()))
+    # Who writes 2 means 2 % rather than 200 %.
+    if found is None or (not found[2] and float(found[1]) >= 1.0):
+        raise UsageError(f"{option} must be a share such as 2% or 0.02; found {text!r}.")
+    return float(found[1]) / (100.0 if found[2] else 1.0)
+
+
+def read_equivalence(margin: str, prefer: str) -> dict[str, Any]:
+    """What a leaderboard takes for equivalent, and which of the equivalent models is chosen."""
+    from echelon._utils.messages import require_choice
+    from echelon.model_selection.leaderboard import Preference
+
+    require_choice("prefer", prefer, get_args(Preference))
+    return {"margin": read_share(margin, "--margin"), "prefer": prefer}
 
 
 def read_cost(path: Path | None, classes: Sequence[Any]) -> Any:

@@ -188,6 +188,33 @@ class _PlainLines:
             say(f"  {describe(progress)}", err=True)
 
 
+def show_board(board: Leaderboard) -> None:
+    """Print a leaderboard, and what its differences and verdicts mean."""
+    from echelon.metrics.measures import MEASURES
+
+    short = MEASURES[board.measure].short
+    say(f"Cross-validated ({board.how}), means over folds; best {short} first.")
+    say(*str(board).split("\n"))
+    if board.comparisons:
+        say(
+            "difference: how much worse than the best of the others on common folds, with 95 % "
+            "intervals that hold for all models at once; equivalent: no other is better by more "
+            f"than {board.margin_:.2g} ({100 * board.margin:.3g} % of the best)."
+        )
+
+
+def show_choice(board: Leaderboard) -> None:
+    """Print which model is taken where that need not be the best."""
+    if board.prefer == "best":
+        return
+    equal = {board.best.model, *board.with_verdict("equivalent")}
+    if len(equal) == 1:
+        say(f"No other model is known to be equivalent to {board.best.model}, which is taken.")
+    else:
+        word = "simplest" if board.prefer == "simple" else "fastest"
+        say(f"The {word} of {len(equal)} equivalent models is taken: {board.chosen.model}.")
+
+
 def describe(progress: ContestProgress, since: float = 0.0) -> str:
     """Folds done and time left in words, so many seconds later."""
     text = f"{progress.done}/{progress.total} folds of models, {duration(progress.elapsed + since)}"
@@ -228,7 +255,7 @@ def picture(progress: ContestProgress, height: int, since: float = 0.0) -> Any:
 def _grid(board: Leaderboard, most_rows: int) -> Any:
     from rich.table import Table
 
-    head, *rows = board.lines()
+    head, *rows = board.lines(compared=False)
     grid = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for position, heading in enumerate(head):
         grid.add_column(heading, justify="right" if position else "left", no_wrap=True)

@@ -10,13 +10,24 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.messages import require_choice
-from .._utils.types import Index, LabelsLike, Matrix, MatrixLike, RandomStateLike, Vector
+from .._utils.types import (
+    Index,
+    LabelsLike,
+    Mask,
+    Matrix,
+    MatrixLike,
+    RandomStateLike,
+    Vector,
+    VectorLike,
+)
 from ..base.scores import heavy_tails
-from ..ordinal.arrays import require_count
+from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.reduction import expected_rank
 from .table import Feature, Response, Table, draw_rows, read_feature, shown_value
 
 _BARS = 20
+# Share of all ups and downs that goes one way, of a curve that is said to rise or to fall.
+_MOSTLY = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +48,15 @@ class Effect:
         Mean of P(y ≤ k); None for a model without probabilities.
     histogram : tuple of two ndarrays
         Edges and counts of the values of a number or a date (in days since 1970); positions of
-        `values` and their counts for a category. Missing and infinite values are in neither.
+        `values` and their counts for a category, or sums of weights. Missing and infinite values
+        are in neither.
     unit : {"ranks", "score"}
     classes : ndarray of shape (K,)
     linear_width : float or None
         For a number with heavy tails, the size up to which an axis of it should be linear, and
         logarithmic beyond; the histogram has even steps on that axis, asinh(value / width).
+    error : ndarray of shape (p,), or None
+        Standard errors of ``expected_rank``, where somebody has found them.
     """
 
     feature: str
@@ -50,15 +64,33 @@ class Effect:
     values: list[Any]
     expected_rank: Vector
     cumulative: Matrix | None
-    histogram: tuple[npt.NDArray[Any], npt.NDArray[np.intp]]
+    histogram: tuple[npt.NDArray[Any], npt.NDArray[Any]]
     unit: str
     classes: npt.NDArray[Any]
     linear_width: float | None = None
+    error: Vector | None = None
 
     @property
     def span(self) -> float:
         """Greatest difference that the column makes."""
         return float(np.ptp(self.expected_rank))
+
+    @property
+    def direction(self) -> str:
+        """Where the prediction mostly goes along the values, "up" or "down"; else "".
+
+        Examples
+        --------
+        >>> counts = np.array([0.0, 1.0, 2.0]), np.array([3, 4])
+        >>> rank = np.array([0.5, 1.5, 1.4])
+        >>> Effect("size", "number", [1, 5, 9], rank, None, counts, "ranks", None).direction
+        'up'
+        """
+        steps = np.diff(self.expected_rank)
+        ways = np.abs(steps).sum()
+        if not ways > 0.0 or abs(steps.sum()) < _MOSTLY * ways:
+            return ""
+        return "up" if steps.sum() > 0.0 else "down"
 
     def sentence(self) -> str:
         """The effect in words.
@@ -87,6 +119,8 @@ def feature_effects(
     method: str = "partial",
     n_points: int = 20,
     max_rows: int | None = 500,
+    bulk: float = 1.0,
+    sample_weight: VectorLike | None = None,
     random_state: RandomStateLike = 0,
     classes: LabelsLike | None = None,
     kinds: Mapping[str, str] | None = None,
@@ -111,6 +145,11 @@ def feature_effects(
         Most values of a number or date, at even quantiles; the most frequent levels of a category.
     max_rows : int, optional, default=500
         Most rows to average over, drawn at random. Values are sought among all rows.
+    bulk : float, default=1.0
+        Central share of the values of a number or date to show: 0.98 leaves one per cent of the
+        rows out at each end.
+    sample_weight : array-like of shape (n,), optional
+        What each row counts in the averages.
     random_state : int, default=0
     classes : sequence, optional
         The labels from lowest to highest, for a model that does not know their order.
@@ -133,13 +172,17 @@ def feature_effects(
     """
     require_count("n_points", n_points, 2)
     require_choice("method", method, ("partial", "accumulated"))
+    if not 0.0 < bulk <= 1.0:
+        raise ValueError(f"bulk must be a share above 0 and at most 1; found {bulk!r}.")
     response = Response(model, classes, kinds=kinds)
     table = response.table(X)
     rows = draw_rows(table.n_rows, max_rows, random_state)
+    every = None if sample_weight is None else check_weights(sample_weight, table.n_rows)
+    weights = np.ones(len(rows)) if every is None else every[rows]
     effects = []
     for j in _positions(table, features):
         feature = read_feature(table.names[j], table.column(j), table.kinds.get(table.names[j]))
-        grid = _grid(feature, n_points)
+        grid = _grid(feature, n_points, bulk)
         if features is None and (len(grid) < 2 or feature.kind == "text"):
             continue
         if feature.kind == "text":
@@ -149,7 +192,8 @@ def feature_effects(
             )
         if not len(grid):
             raise ValueError(f"features must hold columns with values; {feature.name} has none.")
-        effects.append(_effect(_Probe(response, table, rows, j), feature, grid, method))
+        probe = _Probe(response, table, rows, weights, j)
+        effects.append(_effect(probe, feature, grid, method, every))
     return effects
 
 
@@ -168,9 +212,13 @@ def _positions(table: Table, features: Sequence[Any] | None) -> list[int]:
     return found
 
 
-def _grid(feature: Feature, n_points: int) -> Index:
+def _grid(feature: Feature, n_points: int, bulk: float) -> Index:
     """Rows whose values of the column are shown, by rising value."""
     present = np.flatnonzero(feature.present)
+    if bulk < 1.0 and len(present) and feature.kind in ("number", "date"):
+        values, tail = feature.numbers[present], 0.5 * (1.0 - bulk)
+        low, high = np.quantile(values, [tail, 1.0 - tail], method="closest_observation")
+        present = present[(values >= low) & (values <= high)]
     distinct, first, counts = np.unique(
         feature.numbers[present], return_index=True, return_counts=True
     )
@@ -190,6 +238,7 @@ class _Probe:
     response: Response
     table: Table
     rows: Index
+    weights: Vector
     j: int
 
     def outputs(self, rows: Index, values: Index) -> Matrix:
@@ -206,46 +255,55 @@ class _Probe:
         """Mean outputs with the same value of the column in all rows, for each value."""
         n = len(self.rows)
         found = self.outputs(np.tile(self.rows, len(grid)), np.repeat(grid, n))
-        return found.reshape(len(grid), n, -1).mean(axis=1)
+        return np.average(found.reshape(len(grid), n, -1), axis=1, weights=self.weights)
 
     def accumulated(self, grid: Index, numbers: Vector) -> Matrix:
         """Sums of the mean changes from one value to the next, of rows between the two."""
-        rows = self.rows[~np.isnan(numbers[self.rows])]
+        counted = ~np.isnan(numbers[self.rows]) & (self.weights > 0)
+        rows, weights = self.rows[counted], self.weights[counted]
         if not len(rows):
             return self.partial(grid)
         upper = np.clip(np.searchsorted(numbers[grid], numbers[rows]), 1, len(grid) - 1)
         change = self.outputs(rows, grid[upper]) - self.outputs(rows, grid[upper - 1])
-        count = np.bincount(upper, minlength=len(grid))[:, None]
+        count = np.bincount(upper, weights, minlength=len(grid))[:, None]
         sums = np.zeros((len(grid), change.shape[1]))
-        np.add.at(sums, upper, change)
+        np.add.at(sums, upper, weights[:, None] * change)
         curve = np.cumsum(np.divide(sums, count, out=np.zeros_like(sums), where=count > 0), axis=0)
-        centre = (0.5 * (curve[upper] + curve[upper - 1])).mean(axis=0)
-        return curve - centre + self.outputs(rows, rows).mean(axis=0)
+        centre = np.average(0.5 * (curve[upper] + curve[upper - 1]), axis=0, weights=weights)
+        return curve - centre + np.average(self.outputs(rows, rows), axis=0, weights=weights)
 
 
-def _effect(probe: _Probe, feature: Feature, grid: Index, method: str) -> Effect:
+def _effect(
+    probe: _Probe, feature: Feature, grid: Index, method: str, weights: Vector | None
+) -> Effect:
     categorical = feature.kind in ("category", "boolean")
     if method == "accumulated" and not categorical and len(grid) > 1:
         found = probe.accumulated(grid, feature.numbers)
     else:
         found = probe.partial(grid)
-    width = _linear_width(feature)
+    width = _linear_width(feature, grid)
     return Effect(
         feature.name,
         "category" if categorical else feature.kind,
         probe.table.cells(probe.j, grid),
         found[:, 0],
         found[:, 1:] if probe.response.has_probabilities else None,
-        _histogram(feature, grid, width),
+        _histogram(feature, grid, width, weights),
         probe.response.unit(),
         probe.response.classes,
         width,
     )
 
 
-def _linear_width(feature: Feature) -> float | None:
+def _is_shown(feature: Feature, grid: Index) -> Mask:
+    """Rows with finite values from the lowest to the highest that is shown."""
+    ends, values = feature.numbers[grid], feature.numbers
+    return np.isfinite(values) & (values >= ends.min()) & (values <= ends.max())
+
+
+def _linear_width(feature: Feature, grid: Index) -> float | None:
     """Where a logarithmic axis of a column with heavy tails begins; None for any other column."""
-    values = feature.numbers[np.isfinite(feature.numbers)]
+    values = feature.numbers[_is_shown(feature, grid)]
     if feature.kind != "number" or not heavy_tails(values[:, None])[0]:
         return None
     sizes = np.abs(values[values != 0.0])
@@ -254,15 +312,18 @@ def _linear_width(feature: Feature) -> float | None:
 
 
 def _histogram(
-    feature: Feature, grid: Index, width: float | None
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-    values = feature.numbers[feature.present]
+    feature: Feature, grid: Index, width: float | None, weights: Vector | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    kept = feature.present
     if feature.kind not in ("category", "boolean"):
-        values = values[np.isfinite(values)]
-        if width is None:
-            counts, edges = np.histogram(values, bins=_BARS)
-            return edges, counts
-        counts, edges = np.histogram(np.arcsinh(values / width), bins=_BARS)
-        return width * np.sinh(edges), counts
-    by_level = np.bincount(values.astype(np.intp), minlength=len(feature.levels))
-    return np.arange(len(grid)), by_level[feature.numbers[grid].astype(np.intp)]
+        kept = _is_shown(feature, grid)
+    values = feature.numbers[kept]
+    own = None if weights is None else weights[kept]
+    if feature.kind in ("category", "boolean"):
+        by_level = np.bincount(values.astype(np.intp), own, minlength=len(feature.levels))
+        return np.arange(len(grid)), by_level[feature.numbers[grid].astype(np.intp)]
+    if width is None:
+        counts, edges = np.histogram(values, bins=_BARS, weights=own)
+        return edges, counts
+    counts, edges = np.histogram(np.arcsinh(values / width), bins=_BARS, weights=own)
+    return width * np.sinh(edges), counts

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.frames import aligned, make_frame
-from .._utils.types import LabelsLike, MatrixLike, RandomStateLike, Vector
-from ..ordinal.arrays import require_count
+from .._utils.types import LabelsLike, MatrixLike, RandomStateLike, Vector, VectorLike
+from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.costs import cost_matrix
 from .table import Response, draw_rows
 
@@ -68,6 +68,7 @@ def ordinal_importance(
     n_repeats: int = 5,
     random_state: RandomStateLike = 0,
     max_rows: int | None = 2000,
+    sample_weight: VectorLike | None = None,
     classes: LabelsLike | None = None,
 ) -> Importance:
     """Rise of the mean cost when a column of the raw inputs is shuffled.
@@ -89,6 +90,8 @@ def ordinal_importance(
     random_state : int, default=0
     max_rows : int, optional, default=2000
         Most rows to use, drawn at random.
+    sample_weight : array-like of shape (n,), optional
+        What each row counts in the mean cost; only ratios matter.
     classes : sequence, optional
         The labels from lowest to highest, for a model that does not know their order.
 
@@ -109,9 +112,10 @@ def ordinal_importance(
     response = Response(model, classes, y)
     table, truth = response.labelled(X, y)
     rows = draw_rows(table.n_rows, max_rows, random_state)
+    weights = check_weights(sample_weight, table.n_rows)[rows]
     table, truth = table.take(rows), truth[rows]
     matrix = cost_matrix(cost, response.scale.n_classes)
-    baseline = float(matrix[truth, response.codes(table.native)].mean())
+    baseline = float(np.average(matrix[truth, response.codes(table.native)], weights=weights))
     rng, n = np.random.default_rng(random_state), len(rows)
     shuffled = np.concatenate([rng.permutation(n) for _ in range(n_repeats)])
     again = np.tile(np.arange(n), n_repeats)
@@ -119,6 +123,7 @@ def ordinal_importance(
         response.batched(table, again, {j: shuffled}, response.codes).reshape(n_repeats, n)
         for j in range(table.n_columns)
     )
-    rises = np.array([matrix[truth, codes].mean(axis=1) - baseline for codes in predicted])
+    costs = (matrix[truth, codes] for codes in predicted)
+    rises = np.array([np.average(found, axis=1, weights=weights) - baseline for found in costs])
     sd = rises.std(axis=1, ddof=1) if n_repeats > 1 else np.full(len(rises), np.nan)
     return Importance(table.names, rises.mean(axis=1), sd, baseline, rises)

@@ -319,7 +319,7 @@ def _repeats(table: Labelled) -> Iterator[Finding]:
     # Few distinct rows are what a table of a few ratings has; they do not point to a mistake.
     usual = len(sizes) < 0.5 * n
     text = (
-        f"{_rows(repeated)} of {n} {'repeats' if repeated == 1 else 'repeat'} the inputs of an "
+        f"{_rows(repeated)} of {n:,} {'repeats' if repeated == 1 else 'repeat'} the inputs of an "
         "earlier one; folds that part such rows make models look better than they are."
     )
     yield Finding("duplicates", "low" if usual else "medium", text)
@@ -330,14 +330,14 @@ def _repeats(table: Labelled) -> Iterator[Finding]:
     conflicting = int(sizes[lowest < highest].sum())
     if conflicting:
         text = (
-            f"{_rows(conflicting)} of {n} have the same inputs as a row with another label, so no "
-            "model can get them all right."
+            f"{_rows(conflicting)} of {n:,} have the same inputs as a row with another label, so "
+            "no model can get them all right."
         )
         yield Finding("conflicts", "low" if usual else "medium", text)
 
 
 def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def _equal_rows(features: list[Feature]) -> npt.NDArray[np.intp]:

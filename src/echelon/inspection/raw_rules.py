@@ -26,6 +26,8 @@ from .table import Feature, Response, Table, read_features, stated_kinds
 # Values of a number that are tried, and how near a line they must lie.
 _TRIED = 20
 _STRAIGHT = 1e-9
+# Stands for levels that a file does not name and those that were not seen.
+_NEW = "any other"
 # Digits that survive the way through a scaling and back.
 _DIGITS = 10
 
@@ -262,10 +264,14 @@ def _source(feature: Feature, rows: Index, prepared: Vector) -> Source | None:
 
 
 def _made_up(schema: Any) -> Table:
-    """A frame in which every level of every column occurs."""
+    """A frame in which every level of every column occurs, and of categories one that is new."""
     import pandas as pd
 
-    n = max([2, *(len(column.levels or ()) for column in schema.columns)])
+    levels = {
+        column.name: [*(column.levels or ()), *([_NEW] if column.kind == "category" else [])]
+        for column in schema.columns
+    }
+    n = max([2, *map(len, levels.values())])
     rows = np.arange(n)
     made = {
         "boolean": rows % 2 == 1,
@@ -273,7 +279,7 @@ def _made_up(schema: Any) -> Table:
         "number": rows.astype(np.float64),
     }
     columns: dict[str, Any] = {
-        column.name: np.resize(np.array(column.levels or ["none"], dtype=object), n)
+        column.name: np.resize(np.array(levels[column.name] or ["none"], dtype=object), n)
         if column.is_text
         else made[column.kind]
         for column in schema.columns

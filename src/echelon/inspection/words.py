@@ -95,7 +95,7 @@ def word_effects(
         texts = table.cells(j, np.arange(table.n_rows))
         present = terms.presence(place, texts)
         frequent = np.flatnonzero(present.sum(axis=0) >= min(_FEWEST_TEXTS, table.n_rows))
-        telling = most_correlated(present[:, frequent], values, _MOST_TERMS)
+        telling = most_correlated([present[:, frequent]], values, _MOST_TERMS)
         chosen = frequent[telling]
         columns = present[:, chosen].tocsc()
         having = [columns[:, [k]].indices for k in range(len(chosen))]

@@ -15,6 +15,7 @@ from .._utils.types import (
     ClassWeightLike,
     Codes,
     CostLike,
+    KeysLike,
     LabelArray,
     LabelsLike,
     Matrix,
@@ -24,12 +25,13 @@ from .._utils.types import (
 )
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin, squeeze_margins
-from ..base.validation import all_or_nothing, validate_inputs
-from ..ordinal.arrays import finite_vector
+from ..base.validation import all_or_nothing, one_column, validate_inputs
+from ..ordinal.arrays import check_weights, finite_vector
 from ..ordinal.costs import cost_matrix, minimum_cost_codes
-from ..ordinal.data import OrdinalData
+from ..ordinal.data import OrdinalData, class_factors
 from ..ordinal.likelihoods import class_probabilities, get_link
 from ..ordinal.thresholds import all_levels, level_of_threshold, margins
+from ..pairs.queries import query_codes
 from ..solvers.linear.cumulative_link import (
     CumulativeLinkProblem,
     CumulativeLinkResult,
@@ -38,9 +40,12 @@ from ..solvers.linear.cumulative_link import (
     solve_cumulative_link,
 )
 from ..solvers.linear.design import StandardizedDesign
+from ..solvers.linear.robust import row_scores, sandwich
 
 # The ridge of columns that vary by less would overflow, and leaves them no slope anyway.
 _LEAST_SCALE = 1e-120
+# A gradient below this share of the root of the rows' squared gradients is taken for zero.
+_FLAT = 1e-3
 
 
 class SeparationWarning(ConvergenceWarning):
@@ -345,6 +350,52 @@ class ProportionalOdds(ThresholdModelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return -self._mean_cost(self._codes(X, offset), y, sample_weight)
+
+    def robust_covariance(
+        self,
+        X: MatrixLike,
+        y: LabelsLike,
+        sample_weight: VectorLike | None = None,
+        groups: KeysLike | None = None,
+        offset: VectorLike | None = None,
+    ) -> Matrix:
+        """Sandwich covariance, which does not trust the model, for the rows it was fitted to.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            Those of ``fit``, whose gradient is checked to vanish.
+        groups : sequence of shape (n,), optional
+            What each row belongs to: rows of one group need not be independent.
+
+        Returns
+        -------
+        covariance : ndarray of shape (K−1+d, K−1+d)
+            For thresholds, then coefficients; NaN where undetermined. Under a penalty it is about
+            the spread of the penalised estimates, which are drawn towards zero.
+        """
+        check_is_fitted(self)
+        if self.covariance_ is None:
+            raise ValueError("There is no covariance under a penalty with more than 2,000 inputs.")
+        latent, codes = self._latent(X, offset), self._scale.encode(one_column(y))
+        weights = check_weights(sample_weight, len(codes))
+        if self.class_weight is not None:
+            factors = class_factors(self.class_weight, codes, self._scale, weights)
+            weights = weights * factors[codes]
+        rows = validate_inputs(self, X)
+        scores = row_scores(get_link(self.link), self.thresholds_, latent, codes, rows)
+        scores *= weights[:, None]
+        slope = scores.sum(axis=0)
+        slope[-len(self.coef_) :] -= self.alpha * self.coef_
+        # In units of what rows differ by, so that no unit of X matters.
+        size = np.sqrt((scores**2).sum(axis=0) * weights.sum())
+        if not (np.abs(slope) <= _FLAT * size).all():
+            raise ValueError(
+                "X, y and sample_weight must be those of fit; found rows at which the gradient "
+                "does not vanish."
+            )
+        which = None if groups is None else query_codes(groups, len(codes), name="groups")[0]
+        return sandwich(self.covariance_, scores, which)
 
     def summary(self, *, level: float = 0.95, backend: str = "pandas") -> Any:
         """Coefficients and thresholds with standard errors, as a data frame.

@@ -18,11 +18,12 @@ from .._utils.messages import warn_caller
 from .._utils.types import CostLike, KeysLike, LabelsLike, MatrixLike, SplitsLike, VectorLike
 from ..base.nested import fresh
 from ..base.row_design import RowDesign
+from ..metrics.best_comparison import MARGIN
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
 from .experiment import Entry, Experiment, Outcome, OutcomeStore, held_out_rows
-from .leaderboard import SHOWN, Leaderboard, LeaderboardRow
+from .leaderboard import SHOWN, Leaderboard, LeaderboardRow, Preference
 from .preparation import candidate_pipeline, searched_settings
 from .racing import Race
 from .roster import Candidate
@@ -162,6 +163,7 @@ class ExperimentRun:
             labels=self._scale,
             truth=self._truth,
             design=self.experiment.design,
+            cost=self.experiment.cost,
         )
 
     def row(self, model: str) -> LeaderboardRow | None:
@@ -229,6 +231,7 @@ class ExperimentRun:
             tuple(
                 (held_out_rows(self.experiment, o.step), o.codes, o.probabilities) for o in outcomes
             ),
+            complexity=self.experiment.entries[model].complexity,
             behind=None if stop is None else stop.behind,
         )
 
@@ -275,6 +278,8 @@ def run_contest(
     n_jobs: int | None = None,
     executor: Executor | None = None,
     random_state: int = 0,
+    margin: float = MARGIN,
+    prefer: Preference = "best",
     store: Path | str | None = None,
     on_progress: Callable[[ContestProgress], None] | None = None,
 ) -> Leaderboard:
@@ -330,6 +335,11 @@ def run_contest(
         that breaks is replaced, with a warning.
     random_state : int
         Seed of the folds.
+    margin : float
+        Largest difference between equivalent models, as a share of the best one's figure.
+    prefer : {"best", "simple", "fast"}
+        What is the leaderboard's `chosen`: the best model, or the simplest or fastest of those that
+        are equivalent to it.
     store : path, optional
         File in which finished folds are kept. Those of the same data, folds, seed, cost, models
         and versions are not run again.
@@ -348,9 +358,11 @@ def run_contest(
     >>> X, y = load_esl(return_X_y=True)
     >>> few = {name: candidates()[name] for name in ("median label", "LinearSVOR")}
     >>> board = run_contest(X, y, candidates=few, folds=3, repeats=1)
-    >>> board.best.model, board.undistinguished
-    ('LinearSVOR', ())
+    >>> board.best_, board.with_verdict("worse")
+    ('LinearSVOR', ('median label',))
     """
+    # Refused before the work.
+    empty = Leaderboard((), margin=margin, prefer=prefer)
     experiment = make_experiment(
         table,
         y,
@@ -368,7 +380,10 @@ def run_contest(
         racing=racing,
     )
     contest = ExperimentRun(experiment, store)
-    return finish(contest, budget=budget, n_jobs=n_jobs, executor=executor, on_progress=on_progress)
+    board = finish(
+        contest, budget=budget, n_jobs=n_jobs, executor=executor, on_progress=on_progress
+    )
+    return replace(board, margin=empty.margin, prefer=empty.prefer)
 
 
 def compare_models(
@@ -428,6 +443,12 @@ def compare_models(
     known = scale.classes.tolist()
     entries = {n: Entry(n, fresh(model, classes=known)) for n, model in models.items()}
     design = RowDesign.of(len(codes), sample_weight, groups, time, gap)
+    counted = np.unique(codes[design.counted(len(codes))])
+    if len(counted) < 2:
+        of_weight = "" if design.weights is None else " among the rows of positive weight"
+        raise ValueError(
+            f"y must have at least two classes{of_weight}; found {known[counted[0]]!r}."
+        )
     splits, how = contest_splits(codes, design, folds, repeats, random_state, cv, X)
     experiment = Experiment(
         X, y, known, splits, entries, None, random_state, strict=True, design=design, how=how
@@ -488,8 +509,6 @@ def make_experiment(
     X, y, classes, schema = _read(table, y, classes)
     scale, codes = read_scale(y, classes)
     known = scale.classes.tolist()
-    if len(np.unique(codes)) < 2:
-        raise ValueError(f"y must have at least two classes; found {known[codes[0]]!r}.")
     if _num_samples(X) != len(codes):
         raise ValueError(
             f"y must have a label for every row; found {len(codes)} labels for {_num_samples(X)} "
@@ -509,10 +528,17 @@ def make_experiment(
             searched_settings(candidate, schema, X),
             candidate.group,
             calibrated=True,
+            complexity=candidate.complexity,
         )
         for name, candidate in roster.items()
     }
     design = RowDesign.of(len(codes), sample_weight, groups, time, gap)
+    counted = np.unique(codes[design.counted(len(codes))])
+    if len(counted) < 2:
+        of_weight = "" if design.weights is None else " among the rows of positive weight"
+        raise ValueError(
+            f"y must have at least two classes{of_weight}; found {known[counted[0]]!r}."
+        )
     splits, how = contest_splits(codes, design, folds, repeats, random_state, cv, X)
     return Experiment(
         X, y, known, splits, entries, cost, random_state, design=design, how=how, racing=racing

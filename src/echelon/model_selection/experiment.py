@@ -34,7 +34,7 @@ from ..base.reading import FittedModel
 from ..base.row_design import RowDesign
 from ..metrics.measures import Need, measure_responses
 from ..ordinal.labels import OrdinalScale, read_scale
-from .leaderboard import SHOWN
+from .leaderboard import SHOWN, UNKNOWN_COMPLEXITY
 from .preparation import with_probabilities
 from .schedule import FoldTask, Step
 from .settings_search import SEARCH_FOLDS, SEARCH_ROWS, best_settings
@@ -52,6 +52,7 @@ class Entry:
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     group: str = ""
     calibrated: bool = False
+    complexity: int = UNKNOWN_COMPLEXITY
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A table of models measured on the same folds, and which of them differ significantly."""
+"""A table of models measured on the same folds, and how much worse each is than the best."""
 
 from __future__ import annotations
 
@@ -10,31 +10,33 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from html import escape
+from numbers import Real
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from .._utils.escapes import inert_cell, markdown_cell
-from .._utils.frames import aligned
-from .._utils.types import Codes
+from .._utils.frames import aligned, make_frame
+from .._utils.html import html_table
+from .._utils.messages import printable, require_choice
+from .._utils.types import Codes, Matrix
 from ..base.row_design import RowDesign
 from ..metrics import NemenyiResult, nemenyi_test
+from ..metrics.best_comparison import LEVEL, MARGIN, Comparison, Verdict
 from ..metrics.measures import MEASURES
-from ..metrics.significance import Summary, corrected_resampled_t_test
+from ..metrics.significance import Summary
 from ..ordinal.labels import OrdinalScale
+from .differences import compare_rows
 from .holdout import FoldPredictions, Holdout
 
 #: Measures of every leaderboard; "cost" is there too if the user has a cost.
 SHOWN = ("mae", "zero_one", "qwk", "rps")
-#: In front of models that are not significantly different from the best.
-MARK = "≈"
-#: In front of models with too few folds for a test.
-UNTESTED = "?"
-#: Level of the tests between the best model and the others.
-LEVEL = 0.05
-#: Folds that a model must have in common with the best to be tested, where so many were planned.
-_FEWEST_FOLDS = 5
+#: Which of the models that are equivalent to the best is chosen.
+Preference = Literal["best", "simple", "fast"]
+#: Of models that are not in the roster.
+UNKNOWN_COMPLEXITY = 9
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class LeaderboardRow:
     predictions : tuple
         For each fold that was run its test rows, the ranks predicted for them, and their class
         probabilities.
+    complexity : int
+        As `echelon.model_selection.roster.Candidate` has it; less is simpler.
     behind : float, optional
         By how much the model was behind the best, on what both had predicted, when it stopped; None
         if it did not stop early.
@@ -69,6 +73,7 @@ class LeaderboardRow:
     group: str = ""
     note: str = ""
     predictions: tuple[FoldPredictions, ...] = field(default=(), repr=False, compare=False)
+    complexity: int = UNKNOWN_COMPLEXITY
     behind: float | None = None
 
     @property
@@ -106,7 +111,7 @@ class Leaderboard:
     measure : str
         What the rows are sorted by and compared on.
     sizes : tuple of int, optional
-        Rows of the training and of the test part of a fold, which the tests need.
+        Rows of the training and of the test part of a fold, which comparisons need.
     planned : int
         Folds that every model was meant to have; 0 where it is not known.
     failures : mapping from model to str
@@ -121,6 +126,12 @@ class Leaderboard:
         Rank of the label of every row.
     design : RowDesign, optional
         Weights, groups and times of the rows.
+    cost : ndarray of shape (K, K), optional
+        Of the measure "cost".
+    margin : float
+        Largest difference between equivalent models, as a share of the best one's figure.
+    prefer : {"best", "simple", "fast"}
+        What is `chosen`: the best model, or the simplest or fastest of those equivalent to it.
     """
 
     rows: tuple[LeaderboardRow, ...]
@@ -133,6 +144,17 @@ class Leaderboard:
     labels: OrdinalScale | None = field(default=None, repr=False, compare=False)
     truth: Codes | None = field(default=None, repr=False, compare=False)
     design: RowDesign | None = field(default=None, repr=False, compare=False)
+    cost: Matrix | None = field(default=None, repr=False, compare=False)
+    margin: float = MARGIN
+    prefer: Preference = "best"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.margin, Real) and 0.0 <= self.margin < math.inf):
+            raise ValueError(
+                "margin must be a share of the best figure that is not negative, such as 0.02; "
+                f"found {self.margin!r}."
+            )
+        require_choice("prefer", self.prefer, get_args(Preference))
 
     @classmethod
     def of(cls, rows: Any, measure: str = "mae", **more: Any) -> Leaderboard:
@@ -229,9 +251,10 @@ class Leaderboard:
     def notes(self) -> dict[str, list[str]]:
         """What a reader should know, and the models of which it is true."""
         found: dict[str, list[str]] = {}
-        for row in self.rows:
-            if row.note:
-                found.setdefault(row.note, []).append(row.model)
+        said = [(row.note, row.model) for row in self.rows]
+        for note, model in [*said, *((c.reason, model) for model, c in self.comparisons.items())]:
+            if note:
+                found.setdefault(note, []).append(model)
         return found
 
     @property
@@ -245,45 +268,40 @@ class Leaderboard:
         return tuple(sorted(found, key=lambda measure: measure != self.measure))
 
     @cached_property
-    def p_values(self) -> dict[str, float]:
-        """Of each model against the best: corrected resampled t-tests over their common folds.
+    def comparisons(self) -> dict[str, Comparison]:
+        """Each model beside the best of the others; intervals hold for all models at once.
 
-        Two-sided, not yet corrected for the number of models. NaN for fewer than five common folds,
-        or fewer than planned where that is less: so few tell a bad model from a good one by luck.
+        `echelon.metrics.best_comparison` says how. Empty for a single model, and if `sizes` are not
+        known.
         """
-        return {row.model: self._p_value(row) for row in self.rows[1:]}
-
-    def _p_value(self, row: LeaderboardRow) -> float:
-        first, second = (np.asarray(r.folds[self.measure]) for r in (self.best, row))
-        common = np.isfinite(first) & np.isfinite(second)
-        if (
-            row.behind is not None
-            or self.sizes is None
-            or common.sum() < max(2, min(_FEWEST_FOLDS, self.planned))
-        ):
-            return math.nan
-        sizes = dict(zip(("training", "test"), self.sizes, strict=True))
-        return corrected_resampled_t_test(first[common], second[common], **sizes)[1]
-
-    @cached_property
-    def undistinguished(self) -> tuple[str, ...]:
-        """Models that are not significantly different from the best, in the order of the rows.
-
-        Holm's procedure keeps the probability of any wrong "worse than the best" at 5 % over all
-        models. Models with too few folds for a test are `untested`.
-        """
-        tested = {m: p for m, p in self.p_values.items() if not math.isnan(p)}
-        rejected = _holm(tested, LEVEL)
-        return tuple(model for model in tested if model not in rejected)
+        found = compare_rows(self)
+        return {row.model: one for row, one in zip(self.rows, found, strict=True)} if found else {}
 
     @property
-    def untested(self) -> tuple[str, ...]:
-        """Models with too few folds in common with the best to say anything of them.
+    def margin_(self) -> float:
+        """Largest difference between equivalent models, in units of the measure."""
+        return self.margin * abs(self.best.mean(self.measure))
 
-        Those that stopped early are none of them: they were behind where they stopped.
-        """
-        firm = {row.model for row in self.rows if row.behind is None}
-        return tuple(m for m, p in self.p_values.items() if math.isnan(p) and m in firm)
+    def with_verdict(self, verdict: Verdict) -> tuple[str, ...]:
+        """Models that are better, equivalent, worse or undecided, in the order of the rows."""
+        return tuple(model for model, c in self.comparisons.items() if c.verdict == verdict)
+
+    @property
+    def contenders(self) -> tuple[str, ...]:
+        """The best model and those that are not known to be worse than another."""
+        worse = set(self.with_verdict("worse")) - {row.model for row in self.rows[:1]}
+        return tuple(row.model for row in self.rows if row.model not in worse)
+
+    @property
+    def chosen(self) -> LeaderboardRow:
+        """The best model, or the simplest or fastest of those that are equivalent to it."""
+        if self.prefer == "best":
+            return self.best
+        equal = [self.best.model, *self.with_verdict("equivalent")]
+        rows = [row for row in self.rows if row.model in equal]
+        if self.prefer == "fast":
+            return min(rows, key=lambda row: row.fit_seconds)
+        return min(rows, key=lambda row: row.complexity)
 
     def scores(self) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
         """Models and their figures (n_folds, n_models) on folds that all of them have.
@@ -301,7 +319,7 @@ class Leaderboard:
 
         The test is made for independent data sets. Folds of one data set share training rows, so
         that the critical difference is too small here: take the picture as a summary of ranks, and
-        `undistinguished` as the test.
+        `comparisons` as the test.
 
         Parameters
         ----------
@@ -322,7 +340,7 @@ class Leaderboard:
         return nemenyi_test(table, names=names, alpha=alpha, lower_is_better=lower)
 
     def records(self) -> list[dict[str, Any]]:
-        """A flat dictionary per model: means, standard errors, seconds, folds, settings."""
+        """A flat dictionary per model: figures with errors, verdict, seconds, settings."""
         measures = [*(["cost"] if "cost" in self.measures else []), *SHOWN]
         return [
             {
@@ -332,36 +350,53 @@ class Leaderboard:
                     for measure in measures
                     for end, part in (("", "mean"), ("_se", "se"))
                 },
+                **self._comparison_record(row.model),
                 "fit_seconds": row.fit_seconds,
                 "folds": row.n_folds,
-                "undistinguished": row is self.best or row.model in self.undistinguished,
                 "settings": settings_text(row.usual_settings),
                 "note": row.note,
             }
             for row in self.rows
         ]
 
-    def lines(self) -> list[list[str]]:
-        """Heading and rows as text cells."""
+    def _comparison_record(self, model: str) -> dict[str, Any]:
+        found = self.comparisons.get(model, Comparison())
+        return {
+            "verdict": found.verdict if self.comparisons else "",
+            "difference": found.difference,
+            "difference_low": found.low,
+            "difference_high": found.high,
+        }
+
+    def lines(self, *, compared: bool = True) -> list[list[str]]:
+        """Heading and rows as text cells, with or without how the models compare."""
         with_folds = any(row.n_folds < self.planned for row in self.rows)
-        head = [" model", *(MEASURES[measure].short for measure in self.measures), "fit s"]
+        compared = compared and bool(self.comparisons)
+        beside = ["difference (95 %)", "verdict"] if compared else []
+        shorts = [MEASURES[measure].short for measure in self.measures]
+        head = ["model", *shorts[:1], *beside, *shorts[1:], "fit s"]
         return [
             [*head, "folds"] if with_folds else head,
-            *(self._cells(row, with_folds) for row in self.rows),
+            *(self._cells(row, compared, with_folds) for row in self.rows),
         ]
 
-    def _cells(self, row: LeaderboardRow, with_folds: bool) -> list[str]:
-        figures = []
-        for measure in self.measures:
-            found = row.summary(measure)
-            error = "" if math.isnan(found.se) else f"±{found.se:.3f}"
-            # A zero from below is a zero.
-            mean = round(found.mean, 3) + 0.0
-            figures.append("–" if math.isnan(mean) else f"{mean:.3f}{error}")
-        mark = MARK if row.model in self.undistinguished else " "
-        mark = UNTESTED if row.model in self.untested else mark
+    def _cells(self, row: LeaderboardRow, compared: bool, with_folds: bool) -> list[str]:
+        means = [_figure(row.mean(measure)) for measure in self.measures]
         folds = [f"{row.n_folds}/{self.planned}"] if with_folds else []
-        return [f"{mark}{row.model}", *figures, f"{row.fit_seconds:.2f}", *folds]
+        beside = comparison_cells(self.comparisons[row.model]) if compared else []
+        return [row.model, *means[:1], *beside, *means[1:], f"{row.fit_seconds:.2f}", *folds]
+
+    def to_frame(self, backend: Any = "pandas") -> Any:
+        """A row per model with the same columns as the files, as a data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"} or module, default="pandas"
+            The library of the frame, which must be installed.
+        """
+        records = self.records()
+        names = list(records[0]) if records else ["model"]
+        return make_frame({name: [record[name] for record in records] for name in names}, backend)
 
     def to_csv(self) -> str:
         """Records as comma-separated text, of which spreadsheets run nothing."""
@@ -388,12 +423,43 @@ class Leaderboard:
     def to_markdown(self) -> str:
         """Table in Markdown."""
         head, *rows = self.lines()
-        rule = ["---", *["---:"] * (len(head) - 1)]
+        words = _word_columns(head)
+        rule = ["---" if j in words else "---:" for j in range(len(head))]
         rows = [[markdown_cell(cell) for cell in row] for row in rows]
         return "".join(f"| {' | '.join(line).strip()} |\n" for line in (head, rule, *rows))
 
     def __str__(self) -> str:
-        return "\n".join(aligned(self.lines(), gap=" "))
+        lines = self.lines()
+        return "\n".join(aligned(lines, _word_columns(lines[0]), gap=" "))
+
+    def _repr_html_(self) -> str:
+        head, *rows = self.lines()
+        cells = [[escape(printable(cell)) for cell in row] for row in rows]
+        return html_table(head, cells, "", _word_columns(head))
+
+
+def comparison_cells(found: Comparison) -> list[str]:
+    """Difference with its interval, and verdict.
+
+    Examples
+    --------
+    >>> comparison_cells(Comparison(0.0123, -0.004, 0.0291, "undecided"))
+    ['0.012 (-0.004, 0.029)', 'undecided']
+    """
+    if math.isnan(found.difference):
+        return ["–", found.verdict]
+    ends = ", ".join(_figure(end) for end in (found.low, found.high))
+    return [f"{_figure(found.difference)} ({ends})", found.verdict]
+
+
+def _figure(value: float) -> str:
+    # A zero from below is a zero.
+    return "–" if math.isnan(value) else f"{round(value, 3) + 0.0:.3f}"
+
+
+def _word_columns(head: Sequence[str]) -> tuple[int, ...]:
+    """Columns of words, which are aligned to the left."""
+    return tuple(j for j, title in enumerate(head) if title in ("model", "verdict"))
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:
@@ -411,21 +477,3 @@ def _usual_folds(rows: Sequence[LeaderboardRow]) -> float:
     """Median number of folds of models that did not stop early."""
     folds = [row.n_folds for row in rows if row.behind is None]
     return float(np.median(folds)) if folds else 0.0
-
-
-def _holm(p_values: Mapping[str, float], level: float) -> set[str]:
-    """Names whose hypothesis Holm's step-down procedure rejects.
-
-    Examples
-    --------
-    >>> sorted(_holm({"a": 0.04, "b": 0.012, "c": 0.02}, 0.05))
-    ['a', 'b', 'c']
-    >>> sorted(_holm({"a": 0.04, "b": 0.012, "c": 0.03}, 0.05))
-    ['b']
-    """
-    rejected: set[str] = set()
-    for name in sorted(p_values, key=lambda name: p_values[name]):
-        if p_values[name] > level / (len(p_values) - len(rejected)):
-            break
-        rejected.add(name)
-    return rejected

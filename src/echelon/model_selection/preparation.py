@@ -21,6 +21,7 @@ from ..base.nested import fresh, knows_order
 from ..base.row_design import RowDesign
 from ..base.scores import CODINGS, TAILS, LevelCodes, TailScores, heavy_tails
 from ..meta.calibration import OrdinalCalibrator
+from ..tables.schema import FEWEST_ROWS
 from .settings_search import SEARCH_FOLDS, best_settings
 from .text_terms import TextTerms
 
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from .roster import Candidate
 
 
-# Levels of a category in fewer rows share one column, and no category gets more columns.
-_FEWEST_ROWS = 3
+# No category gets more columns; levels beyond, and those in few rows, share one.
 _MOST_LEVELS = 50
 
 
@@ -77,10 +77,11 @@ def prepare(
 
     Numbers and dates are imputed by the median and scaled, and so are the ranks of ordered levels;
     truth values are imputed by the more frequent one and stay 0 and 1; categories are one-hot
-    encoded. A missing category is a level of its own, rare levels share a column, and a level that
-    was not seen is counted among them. Texts are weights of their terms, see `TextTerms`: all of
-    them in a sparse matrix for a model that is linear in its inputs, their main directions for one
-    that measures distances, and the most telling ones as zeros and ones for any other.
+    encoded. A missing category is a level of its own, levels in fewer than five rows share a
+    column, and a level that was not seen is counted among them. Texts are weights of their terms,
+    see `TextTerms`: all of them in a sparse matrix for a model that is linear in its inputs, their
+    main directions for one that measures distances, and the most telling ones as zeros and ones for
+    any other.
 
     Two parameters are there to be searched: with ``numbers__tailscores__tails="normal scores"``
     numbers with heavy tails are replaced by normal scores of their ranks, and with
@@ -117,7 +118,7 @@ def prepare(
     truths = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
     levels = OneHotEncoder(
         handle_unknown="infrequent_if_exist",
-        min_frequency=_FEWEST_ROWS,
+        min_frequency=FEWEST_ROWS,
         max_categories=_MOST_LEVELS,
         sparse_output=False,
     )

@@ -55,6 +55,20 @@ class Candidate:
     about: str = ""
     inputs: Literal["any", "scaled", "linear"] = "any"
 
+    @property
+    def complexity(self) -> int:
+        """How much there is to explain; less is simpler.
+
+        0 for a constant, 1 for a weighted sum of the inputs, 2 for a sum of rules or of cuts of
+        single inputs, 3 for all others.
+        """
+        if self.group == "baseline":
+            return 0
+        return 1 if self.inputs == "linear" else 2 if self.name in _SUMS_OF_CUTS else 3
+
+
+_SUMS_OF_CUTS = ("AdaBoostOR stumps", "RankRules", "ThresholdedRanker RankBoost")
+
 
 def candidates(random_state: int = 0) -> dict[str, Candidate]:
     """All candidates by name: ordinal models, outsiders, and the median label.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,16 +13,19 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils.frames import names_or_numbers
 from .._utils.messages import require_choice
 from .._utils.state import require_state
-from .._utils.types import LabelsLike, Matrix, Vector
+from .._utils.types import Index, LabelsLike, Matrix, Vector
 from ..base.estimator import BaseEstimator, TransformerMixin
 from ..base.validation import all_or_nothing
 from ..ordinal.arrays import require_count
 from ..ordinal.labels import read_scale
-from ..tables.terms import UNITS, TermIndex, Tokens, find_terms, split_term, tokens_of
+from ..tables.terms import UNITS, TermIndex, Tokens, find_terms, split_term, stacked, tokens_of
+from .text_memo import MEMO, digest
 
 _LONGEST = {"word": 2, "character": 4}
 # Below this share of all words those that repeat are too few to learn from.
 _REPEATED = 0.5
+# Cells that are made texts together.
+_CELLS = 512
 
 
 class TextTerms(TransformerMixin, BaseEstimator):
@@ -171,7 +174,8 @@ class TextTerms(TransformerMixin, BaseEstimator):
         j : int
         texts : sequence of str or None
         """
-        found = self._counts(j, self._tokens(_cells(texts), self.units_[j]))
+        tokens = self._tokens(Texts(texts), self.units_[j])
+        found = TermIndex(self.terms_[j], self.units_[j]).counts(tokens)
         found.data[:] = 1.0
         return found
 
@@ -235,24 +239,27 @@ class TextTerms(TransformerMixin, BaseEstimator):
         self.lengths_ = np.ones((len(names), 2))
         return [self._learn_column(j, texts, ranks) for j, texts in enumerate(columns)]
 
-    def _learn_column(self, j: int, texts: Sequence[str | None], ranks: Vector | None) -> Any:
+    def _learn_column(self, j: int, texts: Texts, ranks: Vector | None) -> Any:
+        name = digest(texts)
         unit = "word" if self.unit == "auto" else self.unit
-        tokens = self._tokens(texts, unit)
-        if self.unit == "auto" and not _repeats(tokens, self.min_rows):
-            unit, tokens = "character", self._tokens(texts, "character")
-        terms, counts = find_terms(tokens, unit, _LONGEST[unit], self.min_rows, self.max_terms)
+        tokens = self._tokens(texts, unit, name)
+        if self.unit == "auto" and not self._repeats(tokens, name):
+            unit, tokens = "character", self._tokens(texts, "character", name)
+        terms, counts = self._find(tokens, name, unit, _LONGEST[unit], self.max_terms)
         length = _length(tokens)
         self.lengths_[j] = length.mean(), length.std() or 1.0
-        self.terms_.append(terms)
+        self.terms_.append(list(terms))
         self.idf_.append(1.0 + np.log((1.0 + len(length)) / (1.0 + counts)))
         self.units_.append(unit)
+        weights = None
         if ranks is not None:
             chosen = most_correlated(self._weights(j, tokens), ranks, self.size)
             self.terms_[j] = [terms[place] for place in chosen]
             self.idf_[j] = self.idf_[j][chosen]
         if self.components_ is not None:
-            self.components_.append(_singular_vectors(self._weights(j, tokens), self.size))
-        return self._block(j, tokens)
+            weights = self._stacked(j, tokens)
+            self.components_.append(_singular_vectors(weights, self.size))
+        return self._block(j, tokens, weights)
 
     def _check_parameters(self) -> None:
         require_choice("reduce", self.reduce, (None, "select", "svd"))
@@ -260,32 +267,60 @@ class TextTerms(TransformerMixin, BaseEstimator):
         for name in ("size", "min_rows", "max_terms"):
             require_count(name, getattr(self, name))
 
-    def _tokens(self, texts: Sequence[str | None], unit: str) -> Tokens:
-        found = tokens_of(texts, unit)
-        return found.without(self.stop_words) if self.stop_words and unit == "word" else found
+    def _left_out(self, unit: str) -> frozenset[str]:
+        return frozenset(self.stop_words if unit == "word" else ())
 
-    def _counts(self, j: int, tokens: Tokens) -> sp.csr_array:
-        return TermIndex(self.terms_[j], self.units_[j]).counts(tokens)
+    def _tokens(self, texts: Texts, unit: str, name: bytes | None = None) -> Tokens:
+        """The tokens of texts, which other models are likely to ask for if they have a name."""
+        left_out = self._left_out(unit)
+        key = digest(texts) if name is None else name, unit, left_out
+        return MEMO.get(key, lambda: tokens_of(texts, unit, left_out), at_once=name is not None)
 
-    def _weights(self, j: int, tokens: Tokens) -> sp.csr_array:
-        """Weights of the terms of column j, each row of length one."""
-        found = self._counts(j, tokens)
-        found.data = (1.0 + np.log(found.data)) * self.idf_[j][found.indices]
-        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
-        squares = np.bincount(rows, found.data**2, minlength=found.shape[0])
-        found.data /= np.sqrt(squares)[rows]
-        return found
+    def _find(
+        self, tokens: Tokens, name: bytes, unit: str, longest: int, most: int
+    ) -> tuple[list[str], Index]:
+        how = unit, longest, self.min_rows, most
+        key = name, self._left_out(unit), how
+        return MEMO.get(key, lambda: find_terms(tokens, *how))
 
-    def _block(self, j: int, tokens: Tokens) -> Any:
+    def _repeats(self, tokens: Tokens, name: bytes) -> bool:
+        """Whether most of what is written are words that stand in several rows."""
+        if not len(tokens.codes):
+            return True
+        frequent, _ = self._find(tokens, name, "word", 1, len(tokens.names))
+        return float((tokens.among(frequent) >= 0)[tokens.codes].mean()) >= _REPEATED
+
+    def _weights(self, j: int, tokens: Tokens) -> Iterator[sp.csr_array]:
+        """Weights of the terms of column j, each row of length one, some rows at a time."""
+        idf = self.idf_[j]
+        for found in TermIndex(self.terms_[j], self.units_[j]).parts(tokens):
+            found.data = (1.0 + np.log(found.data)) * idf[found.indices]
+            rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+            squares = np.bincount(rows, found.data**2, minlength=found.shape[0])
+            found.data /= np.sqrt(squares)[rows]
+            yield found
+
+    def _stacked(self, j: int, tokens: Tokens) -> sp.csr_array:
+        return stacked(self._weights(j, tokens), len(tokens.starts) - 1, len(self.terms_[j]))
+
+    def _block(self, j: int, tokens: Tokens, weights: sp.csr_array | None = None) -> Any:
+        """What column j gives; its weights, if they are known, are not found again."""
         mean, scale = self.lengths_[j]
-        length = ((_length(tokens) - mean) / scale)[:, None]
+        length = (_length(tokens) - mean) / scale
+        n, n_terms = len(length), len(self.terms_[j])
+        if self.components_ is not None:
+            if weights is None:
+                weights = self._stacked(j, tokens)
+            return np.hstack([weights @ self.components_[j].T, length[:, None]])
         if self.reduce == "select":
-            counts = self._counts(j, tokens)
-            return np.hstack([np.minimum(counts.toarray(), 1.0), length])
-        weights = self._weights(j, tokens)
-        if self.components_ is None:
-            return sp.hstack([weights, sp.csr_array(length)], format="csr")
-        return np.hstack([weights @ self.components_[j].T, length])
+            found, row = np.empty((n, n_terms + 1)), 0
+            for part in TermIndex(self.terms_[j], self.units_[j]).parts(tokens):
+                below = row + part.shape[0]
+                found[row:below, :-1] = np.minimum(part.toarray(), 1.0)
+                row = below
+            found[:, -1] = length
+            return found
+        return stacked(_with_last(self._weights(j, tokens), length), n, n_terms + 1)
 
     def _parts(self, j: int) -> Sequence[str]:
         if self.components_ is None:
@@ -360,26 +395,38 @@ def term_columns(before: Sequence[Any]) -> dict[int, TermColumn]:
     return dict(enumerate(columns, start))
 
 
-def _texts(X: Any, expected: int | None = None) -> tuple[list[str], list[list[str | None]]]:
-    """Names and cells of columns of text, None where there is none."""
+class Texts:
+    """The cells of a column of text, None where there is none, some at a time.
+
+    Data frames make texts of their cells when asked, and all of them would double the table.
+    """
+
+    def __init__(self, column: Any) -> None:
+        self._column = column
+
+    def __iter__(self) -> Iterator[str | None]:
+        for start in range(0, len(self._column), _CELLS):
+            part = self._column[start : start + _CELLS]
+            for cell in part.to_list() if hasattr(part, "to_list") else part:
+                yield cell if isinstance(cell, str) else None
+
+
+def _texts(X: Any, expected: int | None = None) -> tuple[list[str], list[Texts]]:
+    """Names and cells of columns of text."""
     if hasattr(X, "columns"):
         import narwhals as nw
 
         frame = nw.from_native(X, eager_only=True)
-        names, columns = list(map(str, frame.columns)), [c.to_list() for c in frame.iter_columns()]
+        names, columns = list(map(str, frame.columns)), list(frame.iter_columns())
     else:
         array = np.asarray(X, dtype=object)
         if array.ndim != 2:
             raise ValueError(f"X must have rows and columns of text; found shape {array.shape}.")
         names = names_or_numbers(None, array.shape[1])
-        columns = list(array.T.tolist())
+        columns = list(array.T)
     if expected is not None and len(names) != expected:
         raise ValueError(f"X must have {expected} columns of text; found {len(names)}.")
-    return names, [_cells(column) for column in columns]
-
-
-def _cells(column: Sequence[Any]) -> list[str | None]:
-    return [cell if isinstance(cell, str) else None for cell in column]
+    return names, [Texts(column) for column in columns]
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -393,21 +440,35 @@ def _length(tokens: Tokens) -> Vector:
     return np.log1p(np.diff(tokens.starts).astype(np.float64))
 
 
-def _repeats(tokens: Tokens, min_rows: int) -> bool:
-    """Whether most of what is written are words that stand in several rows."""
-    if not len(tokens.codes):
-        return True
-    frequent, _ = find_terms(tokens, "word", 1, min_rows, len(tokens.names))
-    return float((tokens.renumbered(frequent).codes >= 0).mean()) >= _REPEATED
+def _with_last(parts: Iterable[sp.csr_array], column: Vector) -> Iterator[sp.csr_array]:
+    """Blocks of rows with one column more."""
+    row = 0
+    for part in parts:
+        below = row + part.shape[0]
+        yield sp.hstack([part, sp.csr_array(column[row:below, None])], format="csr")
+        row = below
 
 
-def most_correlated(weights: sp.csr_array, ranks: Vector, size: int) -> list[int]:
-    """Places of the columns that are most correlated with the ranks, in ascending order."""
-    n = len(ranks)
-    mean = np.asarray(weights.sum(axis=0)).ravel() / n
-    squares = np.bincount(weights.indices, weights.data**2, minlength=weights.shape[1]) / n
+def most_correlated(parts: Iterable[sp.csr_array], ranks: Vector, size: int) -> list[int]:
+    """Places of the columns that are most correlated with the ranks, in ascending order.
+
+    Parameters
+    ----------
+    parts : iterable of CSR array
+        Blocks of rows, of at least one row in all.
+    ranks : ndarray
+    size : int
+    """
+    n, row, sums = len(ranks), 0, np.zeros((3, 1))
+    apart = ranks - ranks.mean()
+    for part in parts:
+        below, width = row + part.shape[0], part.shape[1]
+        squares = np.bincount(part.indices, part.data**2, minlength=width)
+        sums = sums + np.stack([part.sum(axis=0), squares, part.T @ apart[row:below]])
+        row = below
+    mean, squares, covariance = sums / n
     spread = np.sqrt(np.maximum(squares - mean**2, 0.0))
-    covariance = np.abs(weights.T @ (ranks - ranks.mean())) / n
+    covariance = np.abs(covariance)
     correlation = np.divide(covariance, spread, out=np.zeros_like(spread), where=spread > 0.0)
     return sorted(np.argsort(-correlation, kind="stable")[:size].tolist())
 

@@ -54,7 +54,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import bdtr
 
-from .._utils.types import Codes, Matrix, Vector
+from .._utils.types import Codes, Index, Matrix, Vector
 
 # Probabilities closer than this are equal.
 EQUAL = 1e-12
@@ -299,8 +299,7 @@ def hidden_classes(
     Intervals hold 22 % of the labels 'poor' (2 of 9 rows), and 91 % of all labels
     """
     held, total = np.asarray(covered, dtype=np.float64), np.asarray(rows, dtype=np.float64)
-    tail = bdtr(held, np.maximum(total, 1.0).astype(np.int64), confidence)
-    found = np.flatnonzero((total >= _FEWEST) & (tail < _LEVEL / len(total)))
+    found = hidden_ranks(held, total, confidence)
     if not len(found):
         return None
     shares = [
@@ -310,3 +309,16 @@ def hidden_classes(
     ]
     overall = f"{held.sum() / total.sum():.0%}".replace("%", " %")
     return f"Intervals hold {' and '.join(shares)}, and {overall} of all labels"
+
+
+def hidden_ranks(covered: npt.ArrayLike, rows: npt.ArrayLike, confidence: float) -> Index:
+    """The classes that `hidden_classes` names, as positions.
+
+    Examples
+    --------
+    >>> hidden_ranks(np.array([2, 95]), np.array([9, 98]), 0.9)
+    array([0])
+    """
+    held, total = np.asarray(covered, dtype=np.float64), np.asarray(rows, dtype=np.float64)
+    tail = bdtr(held, np.maximum(total, 1.0).astype(np.int64), confidence)
+    return np.flatnonzero((total >= _FEWEST) & (tail < _LEVEL / len(total)))

@@ -9,6 +9,7 @@ An order that was stated is never sorted again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._utils.messages import warn_caller
-from .._utils.types import Codes, LabelsLike, Vector
+from .._utils.types import ClassesLike, Codes, LabelsLike, Vector
 from .arrays import finite_vector
 from .columns import HOW_TO_ORDER, LabelColumn, plain_array, read_column
 
@@ -282,3 +283,23 @@ def _are_numbers(labels: npt.NDArray[Any]) -> bool:
     if labels.dtype.kind == "O":
         return all(isinstance(label, Real) for label in labels.tolist())
     return labels.dtype.kind in "iufb"
+
+
+def counted_from(labels: ClassesLike) -> tuple[int, str]:
+    """Where expected ranks start for a reader, and what they are then called.
+
+    Labels that are whole numbers one after another are counted as they are, others from 1.
+
+    Examples
+    --------
+    >>> counted_from([3, 4, 5]), counted_from(["poor", "fair"])
+    ((3, 'expected label'), (1, 'expected rank (from 1)'))
+    """
+    names = list(labels)
+    whole = all(
+        isinstance(x, int | float | np.number) and not isinstance(x, bool) and float(x).is_integer()
+        for x in names
+    )
+    if names and whole and all(b - a == 1 for a, b in pairwise(names)):
+        return int(names[0]), "expected label"
+    return 1, "expected rank (from 1)"

@@ -231,7 +231,7 @@ def _levels(spans: list[tuple[float, float]], room: float) -> list[int]:
 class LeaderboardDisplay(Display):
     """A mark per model at the mean over folds, with a standard error to both sides.
 
-    The best model and those not significantly different from it have full marks, others empty ones.
+    The best model and those that are not known to be worse have full marks, others empty ones.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class LeaderboardDisplay(Display):
     summaries : dict from str to Summary
         Mean and spread of each model over the folds that were run.
     leaders : list of str
-        The best model and those not significantly different from it.
+        The best model and those that are not known to be worse.
     ax_, figure_ : matplotlib axes and figure
     marks_ : dict from str to matplotlib line
     """
@@ -261,7 +261,7 @@ class LeaderboardDisplay(Display):
                 self.summaries[row.model] = Summary.of(values.tolist())
         if not self.summaries:
             raise ValueError(f"leaderboard must have a model with figures for {self.measure!r}.")
-        self.leaders = [leaderboard.best.model, *leaderboard.undistinguished]
+        self.leaders = list(leaderboard.contenders)
 
     def _size(self) -> tuple[float, float]:
         return style.WIDTH, style.bar_height(len(self.summaries), head=0.9)
@@ -279,5 +279,5 @@ class LeaderboardDisplay(Display):
                 found.mean, place, marker="o", markersize=6, color=color, markerfacecolor=fill
             )
         heading = next((m.heading for m in known_measures([self.measure])), self.measure)
-        full = "full marks: best or not significantly different from it"
+        full = "full marks: the best, and what is not known to be worse"
         style.name_axes(ax, f"{heading} ± standard error\n({full})")

@@ -83,8 +83,9 @@ class BoostingCurveDisplay(Display):
             Queries of the training rows, for rankers.
         sample_weight : array-like of shape (n,), optional
             The weights that the ensemble was fitted with.
-        held_out : tuple (X, y) or, for rankers, (X, y, qid), optional
-            Other rows. By default the errors on rows that the ensemble itself has held out.
+        held_out : tuple (X, y), optional
+            Other rows, with their queries for rankers or else their weights after them. By
+            default the errors on rows that the ensemble itself has held out.
         name : str, optional
             Name for the title; the estimator's class by default.
         ax : matplotlib axes, optional
@@ -121,7 +122,9 @@ class BoostingCurveDisplay(Display):
         else:
             X_other, y_other, *more = held_out
             _, inputs = model_with(estimator, X_other, "staged_predict", wanted)
-            other = errors(model, inputs, y_other, more[0] if more else None, None)
+            beside = more[0] if more else None
+            known = (beside, None) if ranks else (None, beside)
+            other = errors(model, inputs, y_other, *known)
         measure = "pairs in wrong order or tied" if ranks else "mean cost"
         name = name_of(estimator, name)
         return cls(training, bound, other, measure=measure, name=name).plot(ax=ax)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._utils.messages import require_choice
 from .._utils.types import ClassesLike
+from ..ordinal.labels import counted_from
 from . import style
 from .display import Display
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 #: share of the height that the histogram of the input takes at the bottom
 _STRIP = 0.1
+_FEWEST_TICKS = 3
 
 
 class EffectDisplay(Display):
@@ -33,6 +35,13 @@ class EffectDisplay(Display):
         ``linear_width``, for an axis that is logarithmic beyond.
     classes : sequence, optional
         The labels from lowest to highest, in place of those of `effect`.
+    heights : tuple of two floats, optional
+        Ends of the vertical axis in units of ``expected_rank``, so that effects can be compared.
+
+    Notes
+    -----
+    Labels that are whole numbers one after another are counted as they are: an expected label of 3
+    is a 3. Others are counted from 1. Where `effect` has an ``error``, a band shows two of them.
 
     Attributes
     ----------
@@ -41,8 +50,14 @@ class EffectDisplay(Display):
         One for the expected rank, or one per threshold.
     """
 
-    def __init__(self, effect: Effect, *, classes: ClassesLike | None = None) -> None:
-        self.effect = effect
+    def __init__(
+        self,
+        effect: Effect,
+        *,
+        classes: ClassesLike | None = None,
+        heights: tuple[float, float] | None = None,
+    ) -> None:
+        self.effect, self.heights = effect, heights
         known = getattr(effect, "classes", None) if classes is None else classes
         self.classes = None if known is None else list(known)
 
@@ -90,14 +105,24 @@ class EffectDisplay(Display):
         return np.arange(len(values), dtype=np.float64)
 
     def _draw_expected_rank(self) -> None:
-        heights = np.asarray(self.effect.expected_rank, dtype=np.float64)
+        is_score = getattr(self.effect, "unit", "ranks") == "score"
+        known = self.classes is not None and not is_score
+        first, name = counted_from(self.classes or []) if known else (0, "expected rank")
+        heights = first + np.asarray(self.effect.expected_rank, dtype=np.float64)
+        error = getattr(self.effect, "error", None)
+        at, reach = self._places(), 0.0 if error is None else 2.0 * np.asarray(error)
+        look: Any = {"color": style.SECOND, "alpha": style.FILL, "linewidth": 0}
+        if error is not None and self._is_number:
+            self.ax_.fill_between(at, heights - reach, heights + reach, **look)
+        elif error is not None:
+            self.ax_.vlines(at, heights - reach, heights + reach, color=style.SECOND, linewidth=1.1)
         form = "-" if self._is_number else "o"
         self.line_ = self.ax_.plot(
-            self._places(), heights, form, color=style.SECOND, linewidth=1.6, markersize=6
+            at, heights, form, color=style.SECOND, linewidth=1.6, markersize=6
         )
-        self._set_heights(heights)
-        is_score = getattr(self.effect, "unit", "ranks") == "score"
-        style.name_axes(self.ax_, y="mean score" if is_score else "expected rank")
+        ends = np.concatenate([heights - reach, heights + reach])
+        self._set_heights(ends if self.heights is None else first + np.asarray(self.heights))
+        style.name_axes(self.ax_, y="mean score" if is_score else name)
 
     def _draw_cumulative(self) -> None:
         """Areas, or bars, of the class probabilities on top of each other."""
@@ -151,7 +176,14 @@ class EffectDisplay(Display):
         if width is not None:
             # Powers of ten within the linear part would stand on top of the zero.
             ticks = self.ax_.get_xticks()
-            self.ax_.set_xticks(ticks[(ticks == 0.0) | (np.abs(ticks) > 0.5 * width)])
+            ticks = ticks[(ticks == 0.0) | (np.abs(ticks) > 0.5 * width)]
+            if ((at[0] <= ticks) & (ticks <= at[-1])).sum() < _FEWEST_TICKS:
+                # Too few powers of ten to read a value from.
+                some = np.unique(at[[0, len(at) // 2, -1]])
+                self.ax_.set_xticks(some, labels=[f"{value:.3g}" for value in some])
+                self.ax_.minorticks_off()
+            else:
+                self.ax_.set_xticks(ticks)
             self.ax_.set_xlim(at[0], at[-1])
         if self.effect.kind == "date":
             ends = np.linspace(at[0], at[-1], 3)

@@ -163,7 +163,7 @@ class ImportanceDisplay(Display):
     ----------
     importance : object
         What `echelon.inspection.ordinal_importance` gives: ``features``, ``mean`` and ``sd`` of the
-        rise, and ``baseline``, the mean cost without shuffling.
+        rise, and ``baseline``, the mean cost without shuffling, which is not shown if it is NaN.
     measure : str
         What rises.
     most : int, default=15
@@ -202,8 +202,10 @@ class ImportanceDisplay(Display):
         )
         ax.axvline(0.0, color=style.FAINT, linewidth=0.9)
         left = "" if n == len(mean) else f"; {n} of {len(mean)} inputs"
-        start = f"from {self.importance.baseline:.3f}{left}"
-        style.name_axes(ax, f"rise of the {self.measure} when shuffled\n({start})")
+        known = np.isfinite(self.importance.baseline)
+        start = f"from {self.importance.baseline:.3f}{left}" if known else left.removeprefix("; ")
+        about = f"rise of the {self.measure} when shuffled"
+        style.name_axes(ax, f"{about}\n({start})" if start else about)
 
 
 class RuleCoverageDisplay(Display):

@@ -158,7 +158,7 @@ class LatentDisplay(RowsDisplay):
         return np.linspace(low - room, high + room, _POINTS)
 
     def _density(self, k: int) -> Vector | None:
-        rows = (self.codes == k) & np.isfinite(self.scores)
+        rows = (self.codes == k) & np.isfinite(self.scores) & (self.sample_weight > 0)
         values = self.scores[rows]
         if len(values) < _LEAST_ROWS or np.ptp(values) <= 1e-9 * max(1.0, np.abs(values).max()):
             return None

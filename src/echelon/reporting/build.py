@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from html import escape
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,9 +15,16 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.files import write_whole
-from .._utils.messages import printable
-from .._utils.packages import package_version, require_extra
-from .._utils.types import ClassesLike, CostLike, EstimatorLike, LabelsLike, MatrixLike
+from .._utils.packages import require_extra
+from .._utils.types import (
+    ClassesLike,
+    CostLike,
+    EstimatorLike,
+    KeysLike,
+    LabelsLike,
+    MatrixLike,
+    VectorLike,
+)
 from ..base.nested import fit_arguments
 from ..base.row_design import RowDesign
 from ..inspection.holdout import unfitted
@@ -30,8 +35,11 @@ from ..ordinal.labels import read_scale
 from ..plots.display import name_of
 from ..tables import LabelledTable, Schema
 from ..trained import TrainedModel
-from .content import LeftOutError, Section
-from .facts import Facts, Rows, Settings, Study
+from .content import Section
+from .facts import Facts
+from .html import to_html
+from .rows import Rows, Settings
+from .study import Study
 
 
 class Report:
@@ -47,6 +55,8 @@ class Report:
         Its sections, in order.
     left_out : sequence of (str, str)
         Sections that could not be made, and why.
+    about : str
+        What stands under the title.
 
     Attributes
     ----------
@@ -59,12 +69,16 @@ class Report:
     """
 
     def __init__(
-        self, title: str, contents: Sequence[Section], left_out: Sequence[tuple[str, str]] = ()
+        self,
+        title: str,
+        contents: Sequence[Section],
+        left_out: Sequence[tuple[str, str]] = (),
+        about: str = "",
     ) -> None:
         self.title = title
         self.sections = {section.key: section.title for section in contents}
         self.left_out = dict(left_out)
-        self.html = to_html(title, contents)
+        self.html = to_html(title, contents, about)
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file, whole or not at all.
@@ -93,49 +107,6 @@ class Report:
         )
 
 
-def to_html(title: str, contents: Sequence[Section]) -> str:
-    """The whole page of some sections."""
-    import jinja2
-    from markupsafe import Markup
-
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_asset),
-        autoescape=True,
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    style, script = _asset("report.css"), _asset("report.js")
-    page = environment.get_template("page.html.j2").render(
-        title=title,
-        sections=contents,
-        version=package_version("echelon") or "(not installed)",
-        style=Markup(style),
-        script=Markup(script),
-        policy=_policy(script),
-    )
-    return page.lstrip()
-
-
-def _visible(value: Any) -> Any:
-    """Texts with characters written out that would turn or hide what stands beside them."""
-    return printable(value) if type(value) is str else value
-
-
-def _asset(name: str) -> str:
-    return resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _policy(script: str) -> str:
-    """Nothing may be loaded, and no script may run but the page's own, known by its hash."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
-        f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    )
-
-
 def report(
     subject: Leaderboard | TrainedModel | EstimatorLike,
     X: LabelledTable | MatrixLike | None = None,
@@ -149,6 +120,10 @@ def report(
     cv: int | Literal["prefit"] = 5,
     sections: Sequence[str] | None = None,
     path: str | Path | None = None,
+    source: str = "",
+    sample_weight: VectorLike | None = None,
+    groups: KeysLike | None = None,
+    time: VectorLike | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     on_section: Callable[[str], None] | None = None,
@@ -178,9 +153,14 @@ def report(
         it is, which tells how good it is if the rows are new to it.
     sections : sequence of str, optional
         Keys of the sections to make; by default all that have something to show, without the
-        learning curve of a model whose fits take long.
+        learning curve, which needs folds of its own.
     path : str or Path, optional
         Where to write the page.
+    source : str
+        What the table is called, to stand at the top.
+    sample_weight, groups, time : array-like of shape (n,), optional
+        What each row counts, belongs to, and when it was taken, as for `run_contest`; a labelled
+        table has them with it.
     random_state : int, default=0
     n_jobs : int, optional
         Processes, as in joblib.
@@ -207,16 +187,24 @@ def report(
 
     wanted = _wanted(sections, SECTIONS)
     settings = Settings(cost, _folds(cv), random_state, n_jobs, is_patient=sections is not None)
-    given = _Given.of(X, y, classes, target)
+    roles = {"weights": sample_weight, "groups": groups, "time": time}
+    given = _Given.of(X, y, classes, target, roles)
     facts = _facts(subject, leaderboard, given, settings)
+    facts = replace(facts, table=given.table, source=source)
     if facts.study is not None:
         # A model that cannot be fitted or cannot predict is the caller's to know of.
         _ = facts.study.held_out, facts.study.trial
     made, left_out = _make({key: SECTIONS[key] for key in wanted}, facts, on_section)
-    page = Report(title or facts.title, made, left_out)
+    page = Report(title or facts.title, made, left_out, _about(source))
     if path is not None:
         page.save(path)
     return page
+
+
+def _about(source: str) -> str:
+    """What the table is called, and the day."""
+    now = datetime.now(UTC)
+    return ", ".join(filter(None, [source, f"{now.day} {now:%B %Y}"]))
 
 
 def _wanted(sections: Sequence[str] | None, known: dict[str, Any]) -> list[str]:
@@ -242,8 +230,6 @@ def _make(
             on_section(key)
         try:
             made.append(maker(facts))
-        except LeftOutError as reason:
-            left_out.append((key, str(reason)))
         except Exception as error:  # a page with a gap that it names is better than none
             left_out.append((key, f"{type(error).__name__}: {error}"))
     shown = [section for section in made if section is not None]
@@ -260,19 +246,23 @@ class _Given:
     target: str | None
     schema: Schema | None = None
     design: RowDesign = field(default_factory=RowDesign)
+    table: LabelledTable | None = None
 
     @classmethod
-    def of(cls, X: Any, y: Any, classes: Any, target: str | None) -> _Given:
-        schema, design = None, RowDesign()
+    def of(cls, X: Any, y: Any, classes: Any, target: str | None, roles: dict[str, Any]) -> _Given:
+        schema, table = None, None
         if isinstance(X, LabelledTable):
+            table = X
             schema, target = X.schema, X.target if target is None else target
             classes = X.classes if classes is None else classes
-            design = RowDesign.of(len(X.y), X.weights, X.groups, X.times)
+            own = {"weights": X.weights, "groups": X.groups, "time": X.times}
+            roles = {role: own[role] if v is None else v for role, v in roles.items()}
             X, y = X.X, X.y if y is None else y
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
             raise ValueError(f"X and y must be given together; {missing} is missing.")
-        return cls(X, y, classes, target, schema, design)
+        design = RowDesign() if y is None else RowDesign.of(len(y), **roles)
+        return cls(X, y, classes, target, schema, design, table)
 
     @property
     def target_name(self) -> str:

@@ -12,10 +12,6 @@ import numpy as np
 from ..inspection.table import shown_value
 
 
-class LeftOutError(Exception):
-    """Why a section that could be made is not made, in a sentence."""
-
-
 @dataclass(frozen=True)
 class Cell:
     """A cell of a table.
@@ -128,7 +124,11 @@ class Text(Part):
 
 
 class Findings(Items):
-    """Remarks on the data, each after its severity: "high", "medium" or "low"."""
+    """Remarks, each after its severity: "high", "medium" or "low"."""
+
+
+class Answers(Items):
+    """Questions that a reader has, each with its answer in sentences."""
 
 
 class Sentences(Items):
@@ -217,13 +217,26 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def short(value: float) -> str:
-    """A figure of any size with about three digits."""
+    """A figure of any size with about three digits; years and their like without separators."""
     if isinstance(value, float) and not math.isfinite(value):
         return "–"
-    if float(value).is_integer() and abs(value) < 1e6:
-        return f"{value:,.0f}".replace("-", "−")
-    text = f"{value:,.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
+    size = abs(value)
+    if (float(value).is_integer() and size < 1e6) or 1e3 <= size < 1e6:
+        text = f"{value:.0f}" if size < 1e4 else f"{value:,.0f}"
+    else:
+        text = f"{value:.3g}"
     return text.replace("-", "−")
+
+
+def amount(rows: float) -> str:
+    """A sum of weights, which are whole numbers where nobody has given weights."""
+    whole = abs(rows - round(rows)) < 1e-9 * max(1.0, abs(rows))
+    return f"{rows:,.0f}" if whole else f"{rows:,.1f}"
+
+
+def amount_cell(rows: float, **more: Any) -> Cell:
+    """A cell that holds such a sum and is sorted by it."""
+    return Cell(amount(rows), key=float(rows), **more)
 
 
 def shown(value: Any) -> str:

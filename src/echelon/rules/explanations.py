@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils.frames import aligned, make_frame
+from .._utils.html import html_table
 from .._utils.types import FrameLike, Matrix, MatrixLike, Vector
 from ..base.estimator import BaseEstimator
 from ..base.mixins import ThresholdModelMixin
@@ -29,7 +30,6 @@ from .words import (
     level,
     score_ranges,
     signed,
-    table,
     typical,
     wrapped,
 )
@@ -144,7 +144,7 @@ def _rules_table(rules: Sequence[Rule], naming: Naming, note: str, *, by_thresho
         header.insert(1, "to the score for")
         for cells, rule in zip(rows, rules, strict=True):
             cells.insert(1, rule.html_threshold())
-    return table(header, rows, note)
+    return html_table(header, rows, note)
 
 
 def _indented(rows: list[list[str]]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._utils.html import html_table
 from .._utils.types import LabelArray, Mask, Matrix, Vector
 from ..solvers.rules.bodies import Body, Condition, Interval, Membership, covers
 from .columns import InputColumns
@@ -25,7 +26,6 @@ from .words import (
     plain_number,
     shown_cut,
     signed,
-    table,
     typical,
 )
 
@@ -294,7 +294,7 @@ class Rule:
         return self.sentence()
 
     def _repr_html_(self) -> str:
-        return table(["rule", "adds", "covers", "labels"], [self.html_cells()])
+        return html_table(["rule", "adds", "covers", "labels"], [self.html_cells()])
 
     def html_threshold(self) -> str:
         """Cell for the threshold that the rule belongs to."""

@@ -1,7 +1,6 @@
-"""Words, figures and small tables for texts about rules.
+"""Words, figures and small pictures for texts about rules.
 
 A cut is written as people would: as the shortest decimal that parts the training values alike.
-Tables are for notebooks: no scripts, no colours of their own, readable on any ground.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ _SCIENTIFIC = 1e16
 # Enough digits for the exact value of any float.
 _EXACT = Context(prec=1100)
 
-_CELL = "padding:2px 10px 2px 0;background:transparent;border:0;vertical-align:middle;"
-_LINE = "border-top:1px solid rgba(128,128,128,0.35);"
 _WIDTH, _HEIGHT = 60, 18
 
 
@@ -311,28 +308,7 @@ def _shortest(
     return otherwise
 
 
-# ----------------------------------------------------------------------------------------- tables
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
-    """A table of cells that are HTML already; the first column is text, the others hold figures.
-
-    `header` and `note` are plain text.
-    """
-    top = "".join(_cell("th", escape(title), j) for j, title in enumerate(header))
-    body = "".join(
-        f'<tr style="background:transparent;{_LINE}">'
-        + "".join(_cell("td", cell, j) for j, cell in enumerate(row))
-        + "</tr>"
-        for row in rows
-    )
-    caption = f'<div style="opacity:0.75;margin:4px 0;">{escape(note)}</div>' if note else ""
-    return (
-        '<div style="color:inherit;background:transparent;font-size:13px;">'
-        '<table style="border-collapse:collapse;background:transparent;color:inherit;">'
-        f'<thead><tr style="background:transparent;">{top}</tr></thead><tbody>{body}</tbody>'
-        f"</table>{caption}</div>"
-    )
+# --------------------------------------------------------------------------------------- pictures
 
 
 def bar(share: float) -> str:
@@ -362,11 +338,6 @@ def histogram(shares: Vector, labels: Sequence[str]) -> str:
     pairs = zip(labels, shares.tolist(), strict=True)
     words = ", ".join(f"{label}: {percent(share)}" for label, share in pairs)
     return _svg("".join(blocks) + ground, words)
-
-
-def _cell(kind: str, content: str, column: int) -> str:
-    side = "left" if column == 0 else "right"
-    return f'<{kind} style="{_CELL}text-align:{side};">{content}</{kind}>'
 
 
 def _svg(content: str, words: str) -> str:

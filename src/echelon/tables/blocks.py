@@ -23,8 +23,13 @@ def refuse_other_text(head: bytes, name: str) -> None:
         raise TableError(f"{name} is a binary file, not a table of text.")
 
 
-def not_utf8(name: str, place: str = "") -> TableError:
+def not_utf8(name: str, place: str = "", mixed: bool = False) -> TableError:
     """The error for text in another encoding, or in several."""
+    if mixed:
+        return TableError(
+            f"{name} has a byte {place}that is not UTF-8, after letters that are: it seems to be "
+            "written in several encodings; save it in one."
+        )
     return TableError(
         f"{name} has a byte {place}that is not UTF-8; if it was written by an older program, give ",
         Argument("encoding", "cp1252"),
@@ -49,13 +54,14 @@ def line_blocks(stream: BinaryIO, name: str) -> Iterator[tuple[bytes, int]]:
     """
     rest, line = stream.read(len(_UTF8_MARK)), 1
     refuse_other_text(rest, name)
-    rest = rest.removeprefix(_UTF8_MARK)
+    rest, plain = rest.removeprefix(_UTF8_MARK), True
     while True:
         found = stream.read(BLOCK_BYTES)
         block = rest + found
         cut = block.rfind(b"\n") + 1 if found else len(block)
         if cut:
-            _refuse_bad_bytes(block[:cut], name, line)
+            _refuse_bad_bytes(block[:cut], name, line, plain)
+            plain = plain and block[:cut].isascii()
             yield block[:cut], line
             line += block.count(b"\n", 0, cut)
         if not found:
@@ -63,13 +69,14 @@ def line_blocks(stream: BinaryIO, name: str) -> Iterator[tuple[bytes, int]]:
         rest = block[cut:]
 
 
-def _refuse_bad_bytes(block: bytes, name: str, line: int) -> None:
+def _refuse_bad_bytes(block: bytes, name: str, line: int, plain: bool) -> None:
     refuse_other_text(block, name)
     try:
         block.decode("utf-8")
     except UnicodeDecodeError as error:
         line += block.count(b"\n", 0, error.start)
-        raise not_utf8(name, f"in line {line} ") from None
+        mixed = not (plain and block[: error.start].isascii())
+        raise not_utf8(name, f"in line {line} ", mixed) from None
 
 
 class TwoPassReader:
@@ -140,8 +147,8 @@ class TwoPassReader:
         """What the file says of the table, for the ``attrs`` of a data frame."""
         found = {
             "labels": _Labels(self.labels),
-            "notes": _Notes(self.notes),
-            "unanswered": _Notes(sorted(self.unanswered)),
+            "notes": Notes(self.notes),
+            "unanswered": Notes(sorted(self.unanswered)),
             "why_empty": self.why_empty,
         }
         return {name: value for name, value in found.items() if value}
@@ -154,7 +161,7 @@ class _Labels(dict[str, str]):
         return self
 
 
-class _Notes(list[str]):
+class Notes(list[str]):
     """Texts in ``attrs``, which pandas copies deeply with every column taken."""
 
     def __deepcopy__(self, memo: Any) -> Self:

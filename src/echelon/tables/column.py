@@ -54,8 +54,16 @@ class Column:
         """Those of `missing` that are numbers."""
         return [number for number in map(_number, self.missing) if number is not None]
 
-    def converted(self, series: Any, where: str) -> Any:
+    def converted(self, series: Any, where: str, own: bool = False) -> Any:
         """Cells as models take them: floats, texts or an ordered Categorical, NaN where missing.
+
+        Parameters
+        ----------
+        series : Series
+        where : str
+            What the table is called.
+        own : bool
+            Whether floats may be those of the series itself, which nobody else has.
 
         Raises
         ------
@@ -71,6 +79,9 @@ class Column:
                 return _days(series)
             if self.kind == "number":
                 raise wrong_cell(where, self.name, self.kind, str(series.iloc[0]), _row(series, 0))
+        if own and series.dtype == np.float64 and not self.missing:
+            self._refuse_numbers(series.to_numpy(), series, where)
+            return series
         if types.is_numeric_dtype(series.dtype):
             values = np.array(series.to_numpy(dtype=np.float64, na_value=np.nan))
         else:
@@ -142,7 +153,8 @@ class Column:
                 f"{_row(series, place) + 1}, which is not on its scale "
                 f"{' < '.join(self.levels or ())}."
             )
-        return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), index=series.index)
+        found = pd.Categorical.from_codes(codes, dtype=dtype)
+        return pd.Series(found, index=series.index, copy=False)
 
     def _parsed(self, series: Any, where: str) -> np.ndarray:
         """Texts as numbers of the column's kind."""
@@ -201,7 +213,8 @@ def texts_of(series: Any, missing: Collection[str] = (), marks: bool = True) -> 
     import pandas as pd
 
     texts, places = _coded_texts(series, missing, marks)
-    return pd.Series(np.array(texts, dtype=object)[places], index=series.index, dtype=object)
+    found = np.array(texts, dtype=object)[places]
+    return pd.Series(found, index=series.index, dtype=object, copy=False)
 
 
 def distinct_texts(series: Any, missing: Collection[str] = ()) -> set[str]:
@@ -226,7 +239,7 @@ def _coded_texts(
         np.nan if text.strip() in absent or (numbers and _number(text) in numbers) else text
         for text in texts
     ]
-    return [*texts, np.nan], levels.cat.codes.to_numpy(dtype=np.intp)
+    return [*texts, np.nan], levels.cat.codes.to_numpy()
 
 
 def without_values(labels: Any, missing: Collection[str]) -> Any:

@@ -18,6 +18,7 @@ from . import blocks
 from .faults import MISSING_MARKS, Argument, TableError, refuse_header
 from .formats import delimiter_name, likely_delimiter
 from .kinds import (
+    CODED,
     FALSE_WORDS,
     TRUE_WORDS,
     as_if_known,
@@ -34,6 +35,12 @@ LONGEST_ROW = 1 << 28
 _LONGEST_HEADER = 1 << 22
 #: bytes of the rows by which a file is read at once
 _FIRST_ROWS, _MOST_FIRST = 1 << 20, 2_000
+#: rows of a block, if they are about as long as the header
+_FEWEST_IN_BLOCK = 64
+#: columns that are read again because some cell is of another kind than those of the first rows
+_MOST_ODD = 4
+_SELDOM_REPEATED = 2
+_COLUMN_NUMBER = re.compile(r"In CSV column #(\d+): ")
 _SVMLIGHT_LINE = re.compile(r"\S+( qid:\d+)?( \d+:\S+)+\s*(#.*)?$")
 
 
@@ -52,6 +59,7 @@ class DelimitedReader:
         self.delimiter = delimiter
         self._names: list[str] | None = None
         self._header_bytes = 0
+        self._quoted = False
 
     def names(self) -> list[str]:
         """Names of the columns."""
@@ -73,10 +81,17 @@ class DelimitedReader:
             raise TableError(f"{self.source.name} has a header and no rows.")
         return kinds
 
-    def whole(self, target: str | None = None) -> Any | None:
-        """All rows in one pass by the kinds of the first; None where others are of other kinds.
+    def whole(self, target: str | None = None, coded: Collection[str] = ()) -> Any | None:
+        """All rows, parsed by the kinds of the first ones; columns that have others are read again.
 
-        None also for a small file and for standard input, of which two passes are no longer.
+        None where too many have, for a small file, and for standard input, of which two passes are
+        no longer.
+
+        Parameters
+        ----------
+        target : str, optional
+        coded : collection of str
+            Columns whose texts may come as dictionaries, where they repeat.
         """
         first = self._first_rows()
         if first is None:
@@ -84,11 +99,22 @@ class DelimitedReader:
         kinds = dict(zip(self.names(), kinds_of_texts(first.columns), strict=True))
         if target in kinds:
             kinds[target] = kind_of_labels(first[target])
-        try:
-            found = pa.Table.from_batches(self._batches(typed(kinds, dates=True), None))
-        except _CellError:
-            return None
-        return as_if_known(found, kinds, target)
+        repeated = [n for n in coded if kinds[n] == "text" and _is_repeated(first[n])]
+        types = {**typed(kinds, dates=True), **dict.fromkeys(repeated, CODED)}
+        for _ in range(_MOST_ODD):
+            try:
+                found = pa.Table.from_batches(self._batches(types, None))
+            except _CellError as fault:
+                odd = fault.column
+            else:
+                # What of a target is missing, and what is a label, shows in its text.
+                if target not in kinds or not found[target].null_count:
+                    return as_if_known(found, kinds, target)
+                odd = target
+            if odd is None:
+                return None
+            kinds[odd], types[odd] = "empty", pa.string()
+        return None
 
     def _first_rows(self) -> Any | None:
         """Some whole rows as text; None where there are none or the file has no others."""
@@ -100,6 +126,7 @@ class DelimitedReader:
         if len(head) < size:
             return None
         lines = io.BytesIO(head[self._header_bytes : head.rfind(b"\n") + 1])
+        self._quoted |= b'"' in head
         options = self._parsing(names, lambda row: "skip"), self._converting(names, {})
         try:
             rows = arrow_csv.read_csv(lines, _block(names, size), *options)
@@ -137,7 +164,10 @@ class DelimitedReader:
         self, types: Mapping[str, Any], wanted: list[str] | None, row: int = 0
     ) -> Iterator[Any]:
         """Batches from some row on, with columns of text but for those of some type."""
-        size = blocks.BLOCK_BYTES
+        # Each block takes some time for each column, whatever its rows are.
+        size = max(blocks.BLOCK_BYTES, min(_FEWEST_IN_BLOCK * self._header_bytes, LONGEST_ROW))
+        # Ends of blocks are found in no time where no quotation holds the end of a line.
+        self._quoted |= not self.source.can_be_reopened or b'"' in self.source.head()
         while True:
             passed = 0
             try:
@@ -148,6 +178,8 @@ class DelimitedReader:
                         yield part
                         row = passed
                 return
+            except _QuotedError:
+                self._quoted = True
             except _LongRowError as fault:
                 size *= 2
                 if size > LONGEST_ROW or not self.source.can_be_reopened:
@@ -160,18 +192,22 @@ class DelimitedReader:
         names, end = self.names(), _End(len(self.names()), self.delimiter)
         with self.source.open() as stream:
             stream.read(self._header_bytes)
-            rows = _Ended(stream, end.line)
+            rows = _Ended(stream, end.line, self._quoted)
             try:
                 yield from arrow_csv.open_csv(
                     rows,
                     _block(names, size),
                     self._parsing(names, end.look_at),
                     self._converting(names, types, wanted),
+                    # Arrow's own gives memory back that the next block asks for again.
+                    pa.system_memory_pool(),
                 )
             except pa.ArrowInvalid as error:
                 rows.stop()
                 if types and "conversion error" in str(error):
-                    raise _CellError from None
+                    raise _CellError(names, str(error)) from None
+                if not self._quoted and _Ended.QUOTED in str(error):
+                    raise _QuotedError from None
                 fault = self._fault(error, end)
                 raise _LongRowError(fault) if "straddl" in str(error) else fault from None
             finally:
@@ -182,7 +218,7 @@ class DelimitedReader:
     def _parsing(self, names: list[str], handler: Callable[[Any], str]) -> Any:
         return arrow_csv.ParseOptions(
             delimiter=self.delimiter,
-            newlines_in_values=True,
+            newlines_in_values=self._quoted,
             ignore_empty_lines=len(names) > 1,
             invalid_row_handler=handler,
         )
@@ -268,8 +304,21 @@ def _block(names: list[str], size: int) -> Any:
     return arrow_csv.ReadOptions(column_names=names, block_size=size)
 
 
+def _is_repeated(texts: Any) -> bool:
+    """Whether so few texts are different that each is better kept once."""
+    return len(texts.unique()) * _SELDOM_REPEATED <= len(texts)
+
+
 class _CellError(Exception):
-    """A cell that pyarrow does not convert by itself."""
+    """A cell that pyarrow does not convert by itself, of a column that it counts."""
+
+    def __init__(self, names: list[str], message: str) -> None:
+        found = _COLUMN_NUMBER.match(message)
+        self.column = None if found is None else names[int(found[1])]
+
+
+class _QuotedError(Exception):
+    """The first quotation of a file, which may hold ends of lines."""
 
 
 class _LongRowError(Exception):
@@ -310,11 +359,13 @@ class _Ended(io.RawIOBase):
     """A stream of UTF-8 with one more line at its end.
 
     Other bytes are refused before pyarrow sees them: of a row with too many or too few cells it
-    would only print what went wrong.
+    would only print what went wrong. So is a quotation mark, unless there may be some.
     """
 
-    def __init__(self, stream: BinaryIO, line: bytes) -> None:
-        self._stream = stream
+    QUOTED = "a quotation mark"
+
+    def __init__(self, stream: BinaryIO, line: bytes, quoted: bool) -> None:
+        self._stream, self._quoted = stream, quoted
         self._line: bytes | None = line
         self._last = b"\n"
         self._decoder = codecs.getincrementaldecoder("utf-8")()
@@ -340,6 +391,8 @@ class _Ended(io.RawIOBase):
                 self._decoder.decode(found, final=not found)
         except UnicodeDecodeError:
             raise pa.ArrowInvalid("not UTF8") from None
+        if not self._quoted and b'"' in found:
+            raise pa.ArrowInvalid(self.QUOTED)
         if found:
             self._last = found[-1:]
             return found

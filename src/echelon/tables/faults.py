@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Self
@@ -113,6 +114,15 @@ class TableError(ValueError):
         found = cls(*parts)
         found.problems = tuple(errors)
         return found
+
+
+@contextmanager
+def gathered(problems: list[TableError]) -> Iterator[None]:
+    """Put an error among the problems, so that the others are found too."""
+    try:
+        yield
+    except TableError as error:
+        problems += error.problems
 
 
 def opening(where: str) -> str:

@@ -31,6 +31,7 @@ _EDGE_CODES = {
 }
 _MOST_LEVELS_OF_SCALE = 11
 _LONG_SCALE = 7
+_FIRST = 500
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def guess_column(
     stated: StatedColumn | None = None,
     options: TableOptions | None = None,
     label: str = "",
+    coded: bool = False,
 ) -> Guess:
     """The column as it is read, by what is stated and else by its type and all its cells.
 
@@ -75,6 +77,8 @@ def guess_column(
         Marks in numbers and the format of dates.
     label : str
         What the column is about.
+    coded : bool
+        Whether categories are texts of a file, which states nothing of them.
 
     Examples
     --------
@@ -85,7 +89,7 @@ def guess_column(
     """
     stated = StatedColumn() if stated is None else stated
     options = TableOptions() if options is None else options
-    kind = stated.kind or kind_of_type(series)
+    kind = stated.kind or (None if coded else kind_of_type(series))
     if kind == "ordered":
         return _ordered(name, series, stated, label)
     if series.dtype.kind in "biufM" and kind != "category":
@@ -138,6 +142,8 @@ def kind_of_type(series: Any) -> str | None:
     from pandas.api import types
 
     dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+        return "boolean" if dtype.kind == "b" else "number"
     if isinstance(dtype, pd.CategoricalDtype):
         return "ordered" if dtype.ordered else "category"
     if types.is_bool_dtype(dtype):
@@ -353,11 +359,15 @@ def edge_codes(values: np.ndarray, known: Sequence[float] = ()) -> list[float]:
     >>> edge_codes(np.array([97.0, 98.0, 99.0, 100.0]))
     []
     """
+    most = _MOST_LEVELS_OF_SCALE + 4
+    # Most numbers are no scale, as their first ones show.
+    if len(np.unique(values[:_FIRST])) > most + len(known) + 1:
+        return []
     values = values[~np.isnan(values)]
     if not len(values) or values[0] % 1:
         return []
     found = np.setdiff1d(np.unique(values), known)
-    if len(found) > _MOST_LEVELS_OF_SCALE + 4 or (found % 1).any():
+    if len(found) > most or (found % 1).any():
         return []
     body = np.array([value for value in found if value not in _EDGE_CODES])
     if not 2 <= len(body) <= _MOST_LEVELS_OF_SCALE:

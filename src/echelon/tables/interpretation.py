@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..ordinal.arrays import are_whole
+from ..ordinal.labels import read_scale
 from .column import without_values
 from .faults import (
     Argument,
@@ -17,6 +18,7 @@ from .faults import (
     TableError,
     columns_phrase,
     counted,
+    gathered,
     inside,
     opening,
     refuse_repeated,
@@ -28,10 +30,11 @@ from .guessing import (
     notes_on_guesses,
 )
 from .labels import absent_levels, ordered_labels
-from .left_out import left_out_reason, maybe_weight, weight_name
+from .left_out import left_out_reason, maybe_roles
 from .options import StatedColumn, TableOptions
 from .roles import group_codes, row_times, row_weights
 from .schema import Schema
+from .target_copies import copy_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +127,7 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
     problems: list[TableError] = []
     notes: list[str] = []
     found: dict[str, Any] = {}
-    with _gathered(problems):
+    with gathered(problems):
         frame, notes = labelled_rows(frame, target, known.drop_unlabelled, where, stated[target])
         found["y"], found["classes"] = _labels(frame[target], target, known)
         if known.order is not None:
@@ -133,9 +136,13 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
     problems += inputs.problems
     for role, convert in _ROLES.items():
         if role in roles:
-            with _gathered(problems):
+            with gathered(problems):
                 name = roles[role]
                 found[f"{role}s"] = convert(frame[name], name, stated, known)
+    if "y" in found:
+        codes = read_scale(found["y"], found["classes"])[1]
+        guessed = [name for name in inputs.guesses if stated[name].role is None]
+        inputs.notes += copy_notes(frame, guessed, codes)
     found["owners"] = {}
     for name, reason in inputs.left_out.items():
         if "group" in reason.arguments:
@@ -143,15 +150,6 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
             with suppress(TableError):
                 found["owners"][name] = group_codes(frame[name], name, stated, known)
     return TableReading(frame, stated, roles, inputs, found, [*notes, *inputs.notes], problems)
-
-
-@contextmanager
-def _gathered(problems: list[TableError]) -> Iterator[None]:
-    """Put an error among the problems, so that the others are found too."""
-    try:
-        yield
-    except TableError as error:
-        problems += error.problems
 
 
 def _labels(series: Any, target: str, known: TableOptions) -> tuple[Any, list[Any]]:
@@ -240,10 +238,12 @@ def read_inputs(
         why = frame.attrs.get("why_empty", "")
         sentence = f"{where} has no value in {columns_phrase(empty)}{why}; leave {them} out with "
         inputs.problems.append(TableError(sentence, Argument("drop", empty), "."))
-    labels = frame.attrs.get("labels", {})
+    labels, coded = frame.attrs.get("labels", {}), set(frame.attrs.get("texts", ()))
     for name, series in inputs_of.items():
-        label = labels.get(name, "")
-        _read_input(inputs, str(name), series, stated[str(name)], known, label, with_roles)
+        guess = guess_column(
+            str(name), series, stated[str(name)], known, labels.get(name, ""), name in coded
+        )
+        _take_input(inputs, guess, series, stated[str(name)], with_roles)
     if not inputs.guesses:
         inputs.problems.append(
             TableError(
@@ -259,7 +259,7 @@ def read_inputs(
 
 def _leave_out_unanswered(inputs: Inputs, names: Sequence[str], frame: pd.DataFrame) -> None:
     """Leave out columns that a file describes and has no value of."""
-    asked = frame.attrs.get("unanswered", ())
+    asked = set(frame.attrs.get("unanswered", ()))
     found = [name for name in names if name in asked]
     if found:
         them = columns_phrase(found)
@@ -268,26 +268,21 @@ def _leave_out_unanswered(inputs: Inputs, names: Sequence[str], frame: pd.DataFr
         inputs.notes.append(Sentence(f"{them[0].upper()}{them[1:]} {told}."))
 
 
-def _read_input(
-    inputs: Inputs,
-    name: str,
-    series: Any,
-    stated: StatedColumn,
-    known: TableOptions,
-    label: str,
-    with_roles: bool,
+def _take_input(
+    inputs: Inputs, guess: Guess, series: Any, stated: StatedColumn, with_roles: bool
 ) -> None:
-    guess = guess_column(name, series, stated, known, label)
+    """Put a column among the inputs, or among those that are left out."""
+    name = guess.column.name
     if guess.problem is not None:
         inputs.problems.append(TableError(*guess.problem.parts))
-    elif stated.role is None:
+    notes = list(guess.notes)
+    if guess.problem is None and stated.role is None:
         reason = left_out_reason(name, series, guess.column, with_roles)
         if reason is not None:
             inputs.left_out[name] = reason
             inputs.notes.append(reason)
             return
-        may_weigh = weight_name(name) == "maybe" or weight_name(label) is not None
-        if with_roles and guess.column.kind == "number" and may_weigh:
-            inputs.notes.append(maybe_weight(name))
-    inputs.notes += guess.notes
+        if with_roles:
+            notes += maybe_roles(name, series, guess.column)
+    inputs.notes += notes
     inputs.guesses[name] = guess

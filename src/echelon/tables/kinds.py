@@ -19,6 +19,8 @@ from .faults import MISSING_MARKS, wrong_cell
 # "label" is a target: text, or numbers where all cells are, and nothing else is guessed.
 NUMERIC = ("integer", "number")
 FAST_TYPES = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_()}
+#: texts that repeat, each kept once
+CODED = pa.dictionary(pa.int32(), pa.string())
 _YES = ("true", "yes")
 _NO = ("false", "no")
 _NOTHING = pa.scalar(None, pa.string())
@@ -178,24 +180,36 @@ def typed(kinds: Mapping[str, str], dates: bool = False) -> dict[str, Any]:
     return {name: fast.get(kind, pa.string()) for name, kind in kinds.items()}
 
 
-def as_if_known(table: Any, kinds: Mapping[str, str], target: str | None) -> Any | None:
+def as_if_known(table: Any, kinds: Mapping[str, str], target: str | None) -> Any:
     """A table parsed by the kinds of its first rows, as if the kinds of all had been known.
 
-    None if cells have to be looked at as text: those of a target that are missing, or marked so.
+    A column that is "empty" in these is text here, and of the kind that all its cells show.
     """
     columns = []
     for name, column in zip(kinds, table.columns, strict=True):
-        if name == target and (column.null_count or kinds[name] == "empty"):
-            return None
-        if kinds[name] == "empty":
-            column = column.combine_chunks()
-            column = pa.chunked_array([column_of_text(column, kind_of_text(column), "", name, 0)])
-        elif kinds[name] == "integer" and column.null_count:
+        kind = kinds[name]
+        if kind == "empty":
+            kind = (kind_of_labels if name == target else kind_of_text)(column)
+        if pa.types.is_dictionary(column.type):
+            column = _without_empty_text(column)
+        elif pa.types.is_string(column.type):
+            column = column_of_text(column, kind, "", name, 0)
+        elif kind == "integer" and column.null_count:
             column = pc.cast(column, pa.float64(), safe=False)
-        elif kinds[name] == "text":
-            column = column_of_text(column, "text", "", name, 0)
         columns.append(column)
     return pa.table(columns, names=list(kinds))
+
+
+def _without_empty_text(coded: Any) -> Any:
+    """Texts with one dictionary, null where they are empty."""
+    coded = coded.unify_dictionaries()
+    texts = coded.chunk(0).dictionary
+    empty = pc.index(texts, "").as_py()
+    if empty < 0:
+        return coded
+    absent = pa.scalar(None, CODED.index_type)
+    codes = (pc.if_else(pc.equal(c.indices, empty), absent, c.indices) for c in coded.chunks)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(c, texts) for c in codes], CODED)
 
 
 def columns_of_text(table: Any, kinds: Mapping[str, str], where: str, first_row: int) -> Any:
@@ -214,7 +228,8 @@ def column_of_text(text: Any, kind: str, where: str, name: str, first_row: int) 
     if kind == "empty":
         return pa.nulls(len(text), pa.float64())
     if kind == "text":
-        return pc.if_else(pc.equal(text, ""), _NOTHING, text)
+        empty = pc.equal(text, "")
+        return pc.if_else(empty, _NOTHING, text) if pc.any(empty).as_py() else text
     try:
         return _CONVERTERS[kind](text)
     except pa.ArrowInvalid:

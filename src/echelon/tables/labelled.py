@@ -86,7 +86,7 @@ def read_labelled_table(
     """
     file = FileOptions(format, delimiter, encoding, sheet)
     known, frame, name = open_labelled(source, target, order, schema, file, stated)
-    return _labelled(read_columns(frame, known, name), name)
+    return _labelled(read_columns(frame, known, name), name, own=True)
 
 
 def labelled_table(
@@ -132,11 +132,11 @@ def labelled_table(
     return _labelled(read_columns(frame, known, source), source)
 
 
-def _labelled(reading: TableReading, source: str) -> LabelledTable:
+def _labelled(reading: TableReading, source: str, own: bool = False) -> LabelledTable:
     if reading.problems:
         raise TableError.joined(source, reading.problems)
     return LabelledTable(
-        reading.schema.apply(reading.frame, source),
+        reading.schema.apply(reading.frame, source, own),
         target=reading.roles["target"],
         schema=reading.schema,
         notes=tuple(reading.notes),
@@ -172,5 +172,6 @@ def open_labelled(
         columns = known.resolve(reader.names(), reader.source.name)
         label = next((name for name, c in columns.items() if c.role == "target"), None)
         ordered = [n for n, c in columns.items() if c.kind == "ordered" and c.levels is None]
-        frame = whole_table(reader, label, as_text=known.has_marks, ordered=ordered)
+        inputs = [name for name, c in columns.items() if c.role in (None, "input")]
+        frame = whole_table(reader, label, None, known.has_marks, ordered, inputs)
         return known, frame, reader.source.name

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Self, TypedDict
 
 from .column import KINDS
-from .faults import Argument, TableError, columns_phrase, require_named
+from .faults import Argument, TableError, columns_phrase, gathered, require_named
 from .labels import parse_order
 from .notation import check_marks
 from .terms import words_of
@@ -162,28 +162,49 @@ class TableOptions:
         self, names: Sequence[str], where: str = "The table", with_target: bool = True
     ) -> dict[str, StatedColumn]:
         """What is stated of each column of a table; one of them is the target."""
+        problems: list[TableError] = []
         there = set(names)
         lacking = [name for name in self.columns if name not in there]
         if lacking:
-            raise TableError(f"{where} lacks {columns_phrase(lacking)} of the schema file.")
-        require_named(where, self._named(), names)
+            problems += [TableError(f"{where} lacks {columns_phrase(lacking)} of the schema file.")]
+        for name in dict.fromkeys(self._named()):
+            with gathered(problems):
+                require_named(where, [name], names)
         stated = {name: self.columns.get(name, StatedColumn()) for name in names}
-        self._state_roles(stated, with_target)
-        for columns, levels in map(_split_order, self.ordered):
-            for name in matching([columns], names, where):
-                stated[name] = replace(stated[name], kind="ordered", levels=levels)
-        for name in matching(self.text, names, where):
+        if not problems:
+            with gathered(problems):
+                self._state_roles(stated, with_target)
+        for state, entries in (
+            (self._state_order, self.ordered),
+            (self._state_text, self.text),
+            (self._state_missing, self.missing),
+        ):
+            for entry in entries:
+                with gathered(problems):
+                    state(stated, entry, where)
+        if problems:
+            raise TableError.joined(where, problems)
+        return stated
+
+    @staticmethod
+    def _state_order(stated: dict[str, StatedColumn], entry: str, where: str) -> None:
+        columns, levels = _split_order(entry)
+        for name in matching([columns], list(stated), where):
+            stated[name] = replace(stated[name], kind="ordered", levels=levels)
+
+    @staticmethod
+    def _state_text(stated: dict[str, StatedColumn], entry: str, where: str) -> None:
+        for name in matching([entry], list(stated), where):
             if stated[name].levels is not None:
                 raise TableError(
                     f"Column {name!r} cannot have an order of levels and be read as text."
                 )
             stated[name] = replace(stated[name], kind="text")
-        for entry in self.missing:
-            meant, values = self._split_missing(entry, names, where)
-            for name in meant:
-                known = stated[name].missing
-                stated[name] = replace(stated[name], missing=(*known, *values))
-        return stated
+
+    def _state_missing(self, stated: dict[str, StatedColumn], entry: str, where: str) -> None:
+        meant, values = self._split_missing(entry, list(stated), where)
+        for name in meant:
+            stated[name] = replace(stated[name], missing=(*stated[name].missing, *values))
 
     def _named(self) -> list[str]:
         single = [getattr(self, role) for role in SINGLE_ROLES]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._utils.packages import require_extra
-from .blocks import TwoPassReader
+from .blocks import Notes, TwoPassReader
 from .faults import TableError, listed, require_named
 from .formats import ENCODED_FORMATS, SHEET_FORMATS, SURVEY_FORMATS, checked_delimiter
 from .sources import Source, files_of
@@ -48,6 +48,7 @@ class FileOptions:
         return FileOptions(*(theirs if mine is None else mine for mine, theirs in both))
 
 
+_WIDE = 1_000
 # Kinds of cells that may be written with other marks than those that were read.
 NUMBERS = ("integer", "number")
 
@@ -108,6 +109,7 @@ def whole_table(
     schema: Schema | None = None,
     as_text: bool = False,
     ordered: Collection[str] = (),
+    coded: Collection[str] = (),
 ) -> pd.DataFrame:
     """All rows of a reader's table, and what the file says of it in ``attrs``.
 
@@ -121,13 +123,15 @@ def whole_table(
         Whether numbers in texts are left as they are written.
     ordered : collection of str
         Columns that are ordered by their codes where they are categories.
+    coded : collection of str
+        Columns whose texts may come as a ``Categorical``; ``attrs["texts"]`` names those that do.
     """
     from .delimited import DelimitedReader
 
     if schema is None and not as_text and isinstance(reader, DelimitedReader):
-        found = reader.whole(target)
+        found = reader.whole(target, coded)
         if found is not None:
-            return next(_frames([found]))
+            return _with_coded_texts(found)
     passes = reader if isinstance(reader, TwoPassReader) else None
     if passes is not None:
         passes.load()
@@ -141,6 +145,17 @@ def whole_table(
         schema.refuse_missing(frame.columns, reader.source.name)
     if passes is not None:
         frame.attrs.update(passes.said())
+    return frame
+
+
+def _with_coded_texts(table: Any) -> pd.DataFrame:
+    import pyarrow as pa
+
+    # Columns of a long table are not moved together, which takes fresh memory for all of them.
+    frame = _frame(table, split=table.num_columns < _WIDE)
+    coded = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]
+    if coded:
+        frame.attrs["texts"] = Notes(coded)
     return frame
 
 
@@ -304,16 +319,22 @@ def _stated(schema: Schema) -> dict[str, str]:
 
 def _frames(tables: Iterable[Any], rows: float = inf) -> Generator[pd.DataFrame, None, None]:
     """Frames of so many rows, and a last one of those that remain; by default one of all rows."""
-    import pandas as pd
     import pyarrow as pa
 
-    dtypes = {pa.bool_(): pd.BooleanDtype()}
     waiting: list[Any] = []
     for table in tables:
         waiting += [table] if table.num_rows else []
         while sum(part.num_rows for part in waiting) >= rows:
             gathered = pa.concat_tables(waiting)
-            yield gathered.slice(0, int(rows)).to_pandas(types_mapper=dtypes.get)
+            yield _frame(gathered.slice(0, int(rows)))
             waiting = [gathered.slice(int(rows))]
     if any(part.num_rows for part in waiting):
-        yield pa.concat_tables(waiting).to_pandas(types_mapper=dtypes.get)
+        yield _frame(pa.concat_tables(waiting))
+
+
+def _frame(table: Any, split: bool = False) -> pd.DataFrame:
+    import pandas as pd
+    import pyarrow as pa
+
+    dtypes = {pa.bool_(): pd.BooleanDtype()}
+    return table.to_pandas(types_mapper=dtypes.get, split_blocks=split)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,12 @@ from .options import SINGLE_ROLES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Levels of a category, and terms of texts, in fewer rows may tell who somebody is.
+FEWEST_ROWS = 5
+# Of more columns than these, numbers are not looked at one by one.
+_WIDE = 1_000
+_PLAIN = (np.dtype(np.float64), np.dtype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,25 @@ class Schema:
         """Names of the columns of some kinds."""
         return [column.name for column in self.columns if column.kind in kinds]
 
+    def without_rare_levels(self, frame: pd.DataFrame) -> Schema:
+        """The schema as a model file keeps it: categories have the levels of `FEWEST_ROWS` rows.
+
+        An ordered column keeps its whole scale, which somebody stated or which is a usual one.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            As `apply` makes it.
+        """
+        columns = []
+        for column in self.columns:
+            if column.kind == "category":
+                rows = frame[column.name].value_counts()
+                often = tuple(n for n in column.levels or () if rows.get(n, 0) >= FEWEST_ROWS)
+                column = replace(column, levels=often)
+            columns.append(column)
+        return replace(self, columns=tuple(columns))
+
     def extra(self, frame: pd.DataFrame) -> list[str]:
         """Columns of a data frame that the schema does not name."""
         known = set(self.names)
@@ -73,12 +98,15 @@ class Schema:
         hint = f"; is it {listed(hints, 5)}?" if hints else "."
         raise TableError(f"{opening(where)} lacks {columns_phrase(missing)}{hint}")
 
-    def apply(self, frame: pd.DataFrame, where: str = "the table") -> pd.DataFrame:
+    def apply(
+        self, frame: pd.DataFrame, where: str = "the table", own: bool = False
+    ) -> pd.DataFrame:
         """The columns in order, as models take them.
 
         Numbers, truth values (0 and 1) and dates (days since 1970) are floats with NaN where
         missing; categories are text with NaN where missing, and ordered levels an ordered
-        Categorical of texts. Other columns are left out.
+        Categorical of texts. Other columns are left out. Of a frame that nobody else has (`own`),
+        floats are taken as they are and not copied.
 
         Raises
         ------
@@ -91,11 +119,30 @@ class Schema:
             return frame
         self.refuse_missing(frame.columns, where)
         by_name = {str(name): name for name in frame.columns}
+        numbers = self._numbers(frame, by_name) if len(self.columns) > _WIDE else None
         columns = {
-            column.name: column.converted(frame[by_name[column.name]], where)
+            column.name: column.converted(frame[by_name[column.name]], where, own)
             for column in self.columns
+            if numbers is None or column.name not in numbers
         }
-        return pd.DataFrame(columns, index=frame.index, copy=False)
+        others = pd.DataFrame(columns, index=frame.index, copy=False)
+        if numbers is None or not len(numbers.columns):
+            return others
+        return pd.concat([numbers, others], axis=1)[self.names] if columns else numbers
+
+    def _numbers(self, frame: pd.DataFrame, by_name: Mapping[str, Any]) -> pd.DataFrame | None:
+        """Columns of finite or missing numbers all at once; None if some number is infinite."""
+        types = dict(zip(frame.columns, frame.dtypes, strict=True))
+        plain = [
+            column.name
+            for column in self.columns
+            if column.kind == "number"
+            and not column.missing
+            and types[by_name[column.name]] in _PLAIN
+        ]
+        found = frame[[by_name[name] for name in plain]].astype(np.float64)
+        found.columns = plain
+        return None if np.isinf(found.to_numpy()).any() else found
 
     def _fits(self, frame: pd.DataFrame) -> bool:
         """Whether a frame is as `apply` would make it, seen at a glance."""

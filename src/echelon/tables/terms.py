@@ -11,7 +11,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,12 @@ from .._utils.types import Index
 # Letters and digits, with an apostrophe inside.
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 # Tokens that are looked at together, which bounds the memory that this takes.
-_BLOCK = 1 << 17
-_BUCKET_BITS = 20
-_BUCKETS = 1 << _BUCKET_BITS
+_BLOCK = 1 << 15
+_BUCKET_BITS = 22
+# Counts stop here, so that one takes a byte.
+_MANY = 255
 
-Numbers = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.integer[Any]]
 
 
 def words_of(text: str) -> list[str]:
@@ -80,8 +81,8 @@ class Tokens:
     ----------
     names : list of str
         The token of each number.
-    codes : ndarray of int32
-        −1 for a token that is not named.
+    codes : ndarray of integers
+        In as few bytes as their names need.
     starts : ndarray of shape (n + 1,)
         Where each text begins, and the end of the last.
     """
@@ -101,22 +102,16 @@ class Tokens:
             yield Block(place, np.repeat(np.arange(last - first), lengths), last - first)
             first = last
 
-    def without(self, left_out: Iterable[str]) -> Tokens:
-        """The tokens as if some had never stood there."""
-        unwanted = set(left_out)
-        kept = np.array([name not in unwanted for name in self.names] + [True])[self.codes]
-        ends = np.concatenate([[0], np.cumsum(kept)])[self.starts]
-        return Tokens(self.names, self.codes[kept], ends)
-
-    def renumbered(self, names: list[str]) -> Tokens:
-        """The same tokens by other numbers, −1 for those that are not among the names."""
+    def among(self, names: Iterable[str]) -> Numbers:
+        """Place of each token among some names, by its code: −1 for one that is not there."""
         place = {name: number for number, name in enumerate(names)}
-        table = np.array([place.get(name, -1) for name in self.names] + [-1], dtype=np.int32)
-        return Tokens(names, table[self.codes], self.starts)
+        return np.array([place.get(name, -1) for name in self.names] + [-1], dtype=np.int32)
 
 
-def tokens_of(texts: Iterable[str | None], unit: str = "word") -> Tokens:
-    """Tokens of texts, numbered as they come.
+def tokens_of(
+    texts: Iterable[str | None], unit: str = "word", left_out: Iterable[str] = ()
+) -> Tokens:
+    """Tokens of texts, numbered as they come, as if those that are left out had never stood there.
 
     Examples
     --------
@@ -124,13 +119,20 @@ def tokens_of(texts: Iterable[str | None], unit: str = "word") -> Tokens:
     [0, 1, 1]
     """
     split, codes, starts = UNITS[unit][0], array("i"), array("q", [0])
+    unwanted = frozenset(left_out)
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     for text in texts:
         if text is not None:
-            codes.extend(map(numbers.__getitem__, split(text)))
+            tokens = split(text)
+            if unwanted:
+                tokens = [token for token in tokens if token not in unwanted]
+            codes.extend(map(numbers.__getitem__, tokens))
         starts.append(len(codes))
-    return Tokens(list(numbers), np.asarray(codes, np.int32), np.asarray(starts, np.intp))
+    # Its own method would keep it in memory.
+    numbers.default_factory = None
+    small = np.min_scalar_type(len(numbers))
+    return Tokens(list(numbers), np.asarray(codes).astype(small), np.asarray(starts, np.intp))
 
 
 def find_terms(
@@ -201,57 +203,92 @@ class TermIndex:
 
     def __init__(self, terms: Sequence[str], unit: str = "word") -> None:
         self.n_terms = len(terms)
-        parts = [tuple(split_term(term, unit)) for term in terms]
-        self.tokens = list(dict.fromkeys(token for term in parts for token in term))
-        numbers = {token: number for number, token in enumerate(self.tokens)}
-        column_of = {
-            tuple(numbers[token] for token in term): column for column, term in enumerate(parts)
-        }
+        parts = _split_terms(terms, unit)
+        self.tokens, first, sizes = parts.names, parts.starts[:-1], np.diff(parts.starts)
         # Of each length the runs that terms begin with, and the column of those that are terms.
         self._runs: list[Index] = []
-        self._columns: list[Index] = []
-        places: dict[tuple[int, ...], int] = {}
-        for length in range(1, max(map(len, column_of), default=0) + 1):
-            starts = {term[:length] for term in column_of if len(term) >= length}
-            keys = {
-                (0 if length == 1 else places[start[:-1]]) * len(numbers) + start[-1]: start
-                for start in starts
-            }
-            kept = np.sort(np.fromiter(keys, np.int64, len(keys)))
-            ordered = [keys[key] for key in kept.tolist()]
-            places = {start: place for place, start in enumerate(ordered)}
+        self._columns: list[Numbers] = []
+        places = np.zeros(self.n_terms, dtype=np.int64)
+        for length in range(1, int(sizes.max(initial=0)) + 1):
+            there = np.flatnonzero(sizes >= length)
+            keys = parts.codes[first[there] + length - 1].astype(np.int64)
+            if length > 1:
+                keys += places[there] * len(self.tokens)
+            kept, places[there] = np.unique(keys, return_inverse=True)
+            # The last is that of no run, at place −1.
+            columns = np.full(len(kept) + 1, -1, dtype=np.int32)
+            whole = np.flatnonzero(sizes == length)
+            columns[places[whole]] = whole
             self._runs.append(kept)
-            self._columns.append(np.array([column_of.get(s, -1) for s in ordered], dtype=np.intp))
+            self._columns.append(columns)
 
     def counts(self, tokens: Tokens) -> sp.csr_array:
         """How often each term stands in each text."""
-        known = tokens.renumbered(self.tokens)
-        parts = [self._counts(known.codes[block.place], block) for block in known.blocks()]
-        stored = sum(part.nnz for part in parts)
-        found = sp.csr_array((len(tokens.starts) - 1, self.n_terms))
-        found.data, found.indices = np.empty(stored), np.empty(stored, dtype=np.int32)
-        indptr, row, place = np.zeros(found.shape[0] + 1, dtype=np.int32), 0, 0
-        # Parts go one by one, so that all of them and the whole are never there together.
-        for part in iter(lambda: parts.pop(0) if parts else None, None):
-            end = place + part.nnz
-            found.data[place:end], found.indices[place:end] = part.data, part.indices
-            indptr[row : row + part.shape[0] + 1] = part.indptr + place
-            row, place = row + part.shape[0], end
-        found.indptr = indptr
-        return found
+        return stacked(self.parts(tokens), len(tokens.starts) - 1, self.n_terms)
+
+    def parts(self, tokens: Tokens) -> Iterator[sp.csr_array]:
+        """What `counts` gives, some texts at a time."""
+        known = tokens.among(self.tokens)
+        return (self._counts(known[tokens.codes[block.place]], block) for block in tokens.blocks())
 
     def _counts(self, codes: Numbers, block: Block) -> sp.csr_array:
-        runs, rows, columns = codes, [block.rows[:0]], [block.rows[:0]]
+        runs, rows, columns = codes, [block.rows[:0]], [codes[:0]]
         for length, (kept, column) in enumerate(zip(self._runs, self._columns, strict=True), 1):
             runs = _places(kept, _keys(runs, codes, block.rows, len(self.tokens), length))
-            column_here = np.append(column, -1)[runs]
+            column_here = column[runs]
             there = column_here >= 0
             rows.append(block.rows[there])
             columns.append(column_here[there])
         where = (np.concatenate(rows), np.concatenate(columns))
         shape = (block.n_rows, self.n_terms)
-        ones = np.ones(len(where[0]), dtype=np.float32)
-        return sp.csr_array(sp.coo_array((ones, where), shape=shape))
+        return sp.csr_array(sp.coo_array((np.ones(len(where[0])), where), shape=shape))
+
+
+def _split_terms(terms: Sequence[str], unit: str) -> Tokens:
+    """The tokens of terms, each of which is taken as it is written."""
+    codes, starts, numbers = array("i"), array("q", [0]), dict[str, int]()
+    for term in terms:
+        codes.extend(numbers.setdefault(t, len(numbers)) for t in split_term(term, unit))
+        starts.append(len(codes))
+    return Tokens(list(numbers), np.asarray(codes, np.int32), np.asarray(starts, np.intp))
+
+
+def stacked(parts: Iterable[sp.csr_array], n_rows: int, n_columns: int) -> sp.csr_array:
+    """Blocks of rows, one below the other, in arrays that grow with them.
+
+    Lists of all blocks, or of what is found in them, would be in memory beside the whole.
+
+    Parameters
+    ----------
+    parts : iterable of CSR array
+    n_rows, n_columns : int
+        Of the whole.
+
+    Examples
+    --------
+    >>> stacked([sp.csr_array([[1.0, 0.0]]), sp.csr_array([[0.0, 2.0]])], 2, 2).toarray()
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    data, indices = np.empty(0), np.empty(0, dtype=np.int32)
+    indptr, row, place = np.zeros(n_rows + 1, dtype=np.int64), 0, 0
+    for part in parts:
+        end, below = place + part.nnz, row + part.shape[0]
+        if end > len(data):
+            # What the rows so far make likely, by small steps.
+            size = max(end, min(9 * end // 8, int(1.01 * end * n_rows / below)))
+            data.resize(size, refcheck=False)
+            indices.resize(size, refcheck=False)
+        data[place:end], indices[place:end] = part.data, part.indices
+        indptr[row + 1 : below + 1] = part.indptr[1:] + np.int64(place)
+        row, place = below, end
+    data.resize(place, refcheck=False)
+    indices.resize(place, refcheck=False)
+    if place <= np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)
+    found = sp.csr_array((n_rows, n_columns))
+    found.data, found.indices, found.indptr = data, indices, indptr
+    return found
 
 
 def _keys(runs: Numbers, codes: Numbers, rows: Index, n_names: int, length: int) -> Index:
@@ -279,21 +316,37 @@ def _frequent(runs: Numbers, tokens: Tokens, length: int, fewest_rows: int) -> t
             yield keys[keys >= 0], block.rows[keys >= 0]
 
     # Most runs are rare. Those that are shows in a table that is much smaller than their list.
-    heavy = np.zeros(_BUCKETS, dtype=np.int64)
+    heavy = np.zeros(1 << _BUCKET_BITS, dtype=np.uint8)
     for keys, _ in found():
-        heavy += np.bincount(_bucket(keys), minlength=_BUCKETS)
+        buckets, often = _counted(_bucket(keys))
+        heavy[buckets] = np.minimum(heavy[buckets] + often, _MANY)
+    maybe = heavy >= min(fewest_rows, _MANY)
     known, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     for keys, rows in found():
-        maybe = heavy[_bucket(keys)] >= fewest_rows
-        distinct, place = np.unique(keys[maybe], return_inverse=True)
+        there = maybe[_bucket(keys)]
+        distinct, place = np.unique(keys[there], return_inverse=True)
         # A run counts once in each text.
         base = np.int64(len(distinct) or 1)
-        once = np.unique(rows[maybe] * base + place) % base
-        known, place = np.unique(np.concatenate([known, distinct]), return_inverse=True)
+        once = _counted(rows[there] * base + place)[0] % base
         more = np.bincount(once, minlength=len(distinct))
-        counts = np.bincount(place, np.concatenate([counts, more])).astype(np.int64)
+        before = _places(known, distinct)
+        old = before >= 0
+        counts[before[old]] += more[old]
+        new = np.searchsorted(known, distinct[~old])
+        known = np.insert(known, new, distinct[~old])
+        counts = np.insert(counts, new, more[~old])
     enough = counts >= fewest_rows
     return known[enough], counts[enough]
+
+
+def _counted(numbers: Index) -> tuple[Index, Index]:
+    """Distinct numbers in ascending order, and how often each is there; sorts them in place.
+
+    NumPy's own function looks each one up in a table first, which is far slower.
+    """
+    numbers.sort()
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return numbers[first], np.diff(first, append=len(numbers))
 
 
 def _bucket(keys: Index) -> Index:
@@ -313,7 +366,7 @@ def _places(kept: Index, keys: Index) -> Numbers:
 
 def _numbered(runs: Numbers, tokens: Tokens, length: int, kept: Index) -> Numbers:
     """Numbers of the kept runs of a length, where they begin."""
-    found = np.empty_like(runs)
+    found = np.empty(len(runs), dtype=np.int32)
     for block in tokens.blocks():
         here = block.place
         keys = _keys(runs[here], tokens.codes[here], block.rows, len(tokens.names), length)

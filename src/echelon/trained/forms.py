@@ -15,7 +15,7 @@ import numpy as np
 
 from .._utils.state import are_indices, require_state
 from .lightgbm_text import checked_text, without_settings
-from .one_hot import check_encoder
+from .one_hot import ENCODER, check_encoder
 
 
 @dataclass(frozen=True)
@@ -358,7 +358,7 @@ _FOREIGN_CHECKS: dict[str, Callable[[Any], None]] = {
             "RandomForestRegressor",
         )
     },
-    "sklearn.preprocessing.OneHotEncoder": check_encoder,
+    ENCODER: check_encoder,
     **{f"sklearn.svm.{kind}": _check_machine for kind in ("NuSVC", "NuSVR", "SVC", "SVR")},
 }
 

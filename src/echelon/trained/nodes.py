@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from .._utils.state import StateError, require_state
 from .forms import FORMS, check_foreign
 from .grammar import CLASSES, DEEPEST, DTYPE, GENERATORS, IS, NOT_FINITE, NUMBERS, SPARSE
+from .one_hot import ENCODER, without_rare_names
 from .trust import OWN_TYPES, find_type, name_of
 
 
@@ -145,7 +146,8 @@ def state_of(name: str, value: Any) -> dict[str, Any]:
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, tuple):
         return dict(value._asdict())  # type: ignore[attr-defined]
-    return _without_jobs(dict(value.__getstate__() or {}))
+    state = _without_jobs(dict(value.__getstate__() or {}))
+    return without_rare_names(state) if name == ENCODER else state
 
 
 def _without_jobs(state: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""scikit-learn's one-hot encoder, checked before it is used: it writes wherever its codes point."""
+"""scikit-learn's one-hot encoder, checked before it is used: it writes wherever its codes point.
+
+It is kept without the names of rare levels.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._utils.state import are_indices, require_state
+
+#: Its name in files.
+ENCODER = "sklearn.preprocessing.OneHotEncoder"
 
 
 def check_encoder(model: Any) -> None:
@@ -37,6 +43,32 @@ def check_encoder(model: Any) -> None:
             type(widths[j]) is int and widths[j] == grouped[j] - (without is not None),
             "it has other columns than levels",
         )
+
+
+def without_rare_names(state: dict[str, Any]) -> dict[str, Any]:
+    """An encoder's attributes without the names of levels that it takes for unknown ones anyway.
+
+    A rare name may be that of a person. Any other text in its place is never met, and what is not
+    met is counted among the rare ones, so that no answer changes.
+    """
+    levels, rare = state.get("categories_", ()), state.get("_infrequent_indices", ())
+    if len(levels) != len(rare) or state["handle_unknown"] != "infrequent_if_exist":
+        return state
+    masked = [_masked(*pair) for pair in zip(levels, rare, strict=True)]
+    return {**state, "categories_": masked} if masked else state
+
+
+def _masked(levels: np.ndarray, rare: Any) -> np.ndarray:
+    if not are_indices(np.asarray(rare), len(levels)) or levels.dtype.kind not in "OU":
+        return levels
+    found, known = levels.astype(object), set(levels.tolist())
+    for number, place in enumerate(rare):
+        if isinstance(found[place], str):
+            name = f"rare level {number + 1}"
+            while name in known:
+                name += "*"
+            found[place] = name
+    return found
 
 
 def _width_with_rare(rare: Any, codes: Any, n_levels: int) -> int:

@@ -91,7 +91,7 @@ def train_ranker(
     pipeline.fit(table.X, table.y, **given)
     return TrainedModel(
         estimator=pipeline,
-        schema=table.schema,
+        schema=table.schema.without_rare_levels(table.X),
         classes=[],
         target=table.target or "",
         name=type(model).__name__,

@@ -186,7 +186,7 @@ def _train_labels(
         notes.append("The probabilities are those of OrdinalCalibrator.")
     blank = TrainedModel(
         estimator=None,
-        schema=table.schema,
+        schema=table.schema.without_rare_levels(X),
         classes=[plain(label) for label in classes],
         target=table.target,
         name=name,

@@ -18,7 +18,10 @@
   const isDark = () =>
     root.dataset.theme ? root.dataset.theme === "dark" : prefersDark.matches;
   const toggle = document.getElementById("theme");
-  const showTheme = () => toggle.setAttribute("aria-pressed", String(isDark()));
+  // The button names what a click on it gives.
+  const showTheme = () => {
+    toggle.querySelector(".says").textContent = isDark() ? "Light theme" : "Dark theme";
+  };
   const remembered = memory.get();
   if (remembered === "dark" || remembered === "light") root.dataset.theme = remembered;
   toggle.hidden = false;
@@ -62,12 +65,21 @@
     });
   });
 
-  // Only boxes that really scroll are stops of the keyboard.
+  // Only boxes that really scroll are stops of the keyboard, and say so.
   const boxes = [...document.querySelectorAll(".scroll, .canvas")];
   const setStops = () => boxes.forEach((box) => {
-    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    const wide = box.scrollWidth > box.clientWidth + 1;
+    const long = box.scrollHeight > box.clientHeight + 1;
+    if (wide || long) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
+    box.classList.toggle("more", wide && box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    box.classList.toggle("below", long && box.scrollTop + box.clientHeight < box.scrollHeight - 1);
+    const cue = box.nextElementSibling;
+    if (!cue || !cue.classList.contains("cue")) return;
+    cue.hidden = !(wide || long);
+    cue.textContent = wide && long ? "Scrolls sideways and down" : wide ? "Scrolls sideways →" : "Scrolls down ↓";
   });
+  boxes.forEach((box) => box.addEventListener("scroll", setStops, { passive: true }));
   setStops();
   addEventListener("resize", setStops);
   each("details", (details) => details.addEventListener("toggle", setStops));

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..content import Section
-from ..facts import Facts, Study
+from ..facts import Facts
+from ..study import Study
 from .appendix import appendix
+from .coefficients import coefficients
 from .comparison import critical_difference, leaderboard
 from .data import data
 from .errors import by_class, confusion
@@ -35,6 +37,7 @@ SECTIONS: dict[str, Maker] = {
     "latent": _of_model(latent),
     "calibration": _of_model(calibration),
     "intervals": _of_model(intervals),
+    "coefficients": _of_model(coefficients),
     "importance": _of_model(importance),
     "effects": _of_model(effects),
     "words": _of_model(words),

@@ -11,7 +11,9 @@ import numpy as np
 from ..._utils.packages import package_versions
 from ...base.wrappers import last_step
 from ..content import Pairs, Section, Sentences, count
-from ..facts import MOST_ROWS, Facts
+from ..facts import Facts
+from ..rows import MOST_ROWS
+from ..study import PARTS
 
 _PACKAGES = ("echelon", "numpy", "scipy", "scikit-learn", "matplotlib")
 
@@ -35,7 +37,8 @@ def appendix(facts: Facts, left_out: list[tuple[str, str]]) -> Section:
 
 def _subject(facts: Facts) -> list[tuple[str, str]]:
     settings, rows = facts.settings, facts.rows
-    found = [] if _described(facts) is None else [("Model", facts.name)]
+    found = [("Table", facts.source)] if facts.source else []
+    found += [] if _described(facts) is None else [("Model", facts.name)]
     found.append(("Seed", str(settings.random_state)))
     if rows is not None:
         found += [("Labels, lowest first", ", ".join(rows.labels[:40]))]
@@ -98,7 +101,7 @@ def _methods(facts: Facts) -> list[tuple[str, str]]:
         found.append(
             (
                 "Leaderboard",
-                f"Repeated stratified cross-validation, {count(planned, 'fold')}{split}; settings "
+                f"Cross-validation, {facts.board.how or count(planned, 'fold')}{split}; settings "
                 "are searched inside the training part only. Standard errors treat folds as "
                 "independent; the corrected resampled t-test does not.",
             )
@@ -106,20 +109,29 @@ def _methods(facts: Facts) -> list[tuple[str, str]]:
     study = facts.study
     if study is None:
         return found
-    if study.is_prefit:
-        how = f"By the model as given, on {study.how}."
-    else:
-        how = f"Each row by a model fitted to the other folds, {study.folds} stratified folds."
+    design = study.rows.design
+    if design.weights is not None:
+        weight = study.rows.role("weight", "the weights given")
+        found.append(
+            ("Weights", f"Every figure of a model counts rows by {weight}; only ratios matter.")
+        )
+    if design.groups is not None:
+        n = count(len(np.unique(design.groups)), "group")
+        found.append(("Groups", f"{n} of {study.rows.role('group', 'the group column')}."))
+    how = f"By the model as given, on {study.how}."
+    if study.evaluated is not None:
+        how = f"Each row by a model that was fitted without it: {study.how}."
     found += [
         ("Predictions", how),
-        ("Score, intervals, importance, single rows", f"On {study.trial.how}."),
+        ("Score, importance, single rows", f"On {study.trial.how}."),
         (
             "Importance",
             f"Rise of the mean cost over 5 shuffles of a column, at most {MOST_ROWS:,} rows.",
         ),
         (
             "Effects",
-            "Partial dependence: some rows all get the same value, and predictions are averaged.",
+            "Partial dependence: some rows all get the same value, and predictions are averaged; "
+            f"standard errors by the jackknife over {PARTS} parts, where fits are quick.",
         ),
         (
             "Single rows",

@@ -24,9 +24,11 @@ from ..content import (
 from ..facts import Facts
 from ..pictures import draw
 
+_VERDICTS = ("equivalent", "undecided", "worse")
+
 
 def verdict(board: Any) -> str:
-    """Which model is best, and whether others differ significantly from it, in words."""
+    """Which model is best, and how the others compare with it, in words."""
     best, measure = board.best, board.measure
     found = best.summary(measure)
     unit = f" {MEASURES[measure].unit}".rstrip()
@@ -34,18 +36,33 @@ def verdict(board: Any) -> str:
         f"{best.model} has the best {MEASURES[measure].heading}, "
         f"{_with_error(found, measure)}{unit} (mean ± standard error over {count(found.n, 'fold')})"
     )
-    if len(board.rows) == 1:
-        return text + "."
-    others, untested = list(board.undistinguished), board.untested
-    if len(untested) == len(board.rows) - 1:
-        return f"{text}; there are too few folds to compare the other models with it."
-    rest = f", and {count(len(untested), 'model')} had too few folds to say" if untested else ""
-    if not others:
-        which = "every other model that could be tested" if untested else "every other model"
-        return f"{text}; {which} is significantly different from it at the 5 % level{rest}."
-    verb = "is" if len(others) == 1 else "are"
-    same = f"{listed(others)} {verb} not significantly different from it"
-    return f"{text}; {same} at the 5 % level{rest}."
+    return f"{text}; {_verdicts(board)}." if board.comparisons else f"{text}."
+
+
+def _verdicts(board: Any) -> str:
+    """How the other models compare with the best, at the level of all of them together."""
+    others = [row.model for row in board.rows[1:]]
+    if all(board.comparisons[model].reason for model in others):
+        return "there are too few folds or rows to compare the other models with it"
+    found = {v: [m for m in board.with_verdict(v) if m in others] for v in _VERDICTS}
+    if len(found["worse"]) == len(others):
+        which = "the other model is" if len(others) == 1 else "all others are"
+        return f"{which} worse, at the 5 % level for all models together"
+    parts = []
+    if found["equivalent"]:
+        verb = "is" if len(found["equivalent"]) == 1 else "are"
+        parts.append(
+            f"{listed(found['equivalent'])} {verb} equivalent to it (within "
+            f"{100 * board.margin:.3g} %)"
+        )
+    if found["undecided"]:
+        parts.append(
+            f"for {count(len(found['undecided']), 'other model')} the rows do not decide whether "
+            "they are as good"
+        )
+    if found["worse"]:
+        parts.append(f"{len(found['worse'])} {'is' if len(found['worse']) == 1 else 'are'} worse")
+    return listed(parts)
 
 
 def compared(board: Any) -> str:
@@ -66,18 +83,29 @@ def leaderboard(facts: Facts) -> Section | None:
         return None
     scales = {measure: _limits(board, measure) for measure in board.measures}
     rows = [_row(board, place, scales) for place in range(len(board.rows))]
-    columns = [Column("Model", number=False)]
+    about = "with the settings that the search chose most often"
+    columns = [Column("Model", number=False, about=about)]
     columns += [_column(measure, board.measure) for measure in scales]
+    if board.comparisons:
+        columns[2:2] = [
+            Column(
+                "Difference", about="how much worse than the best of the others, with its interval"
+            )
+        ]
     columns += [Column("Fit, s", about="mean seconds of one fit"), Column("Folds")]
-    columns += [Column("Settings", number=False, about="those that the search chose most often")]
-    if not any(row.usual_settings for row in board.rows):
-        columns, rows = columns[:-1], [row[:-1] for row in rows]
     note = (
         "Mean ± standard error over folds; the bar shows the same between the lowest and the "
-        "highest of all models. “Not significantly different” marks models whose difference from "
-        "the best is not significant at the 5 % level by the corrected resampled t-test with "
-        "Holm's correction."
+        "highest of all models."
     )
+    if board.comparisons:
+        note += (
+            " The difference is how much worse a model is than the best of the others, with a 95 % "
+            "interval that holds for all models at once and allows for training parts that overlap "
+            "and for the choice of the best on the same folds. A model is equivalent if no other "
+            f"is better by more than {board.margin_:.2g}, {100 * board.margin:.3g} % of the best "
+            "figure; worse if its interval is above zero; better than all others if it is below "
+            "zero; else the rows do not decide."
+        )
     note = " ".join([note, *(f"{listed(who)}: {what}" for what, who in board.notes.items())])
     lead = (
         f"{compared(board)}, best {MEASURES[board.measure].heading} first; a click on a heading "
@@ -111,7 +139,7 @@ def critical_difference(facts: Facts) -> Section | None:
     lead = (
         "Average place over folds, best on the right: models under one bar differ by less than "
         f"{number(result.critical_difference, 2)} places. Folds share training rows, so take it as "
-        "a summary of places; the marks of the leaderboard are the test."
+        "a summary of places; the differences of the leaderboard are the test."
     )
     figure = draw(
         "figure-critical-difference",
@@ -153,22 +181,29 @@ def _column(measure: str, order: str) -> Column:
 
 def _row(board: Any, place: int, scales: Mapping[str, tuple[float, float]]) -> list[Cell]:
     row = board.rows[place]
-    marks = ("best",) if place == 0 else _marks(board, row.model)
     done, planned = row.n_folds, max(board.planned, row.n_folds)
-    settings = _settings(row.usual_settings)
+    first, *others = (_figure(row, measure, *limits) for measure, limits in scales.items())
+    found = board.comparisons.get(row.model)
+    marks = (*(["best"] if place == 0 else []), *([found.verdict] if found else []))
     return [
-        Cell(row.model, key=row.model, marks=marks),
-        *(_figure(row, measure, *limits) for measure, limits in scales.items()),
+        Cell(row.model, key=row.model, marks=marks, note=_settings(row.usual_settings)),
+        first,
+        *([_difference(found, board.measure)] if found else []),
+        *others,
         figure_cell(row.fit_seconds, 2),
         Cell(f"{done}" if done == planned else f"{done} of {planned}", key=done),
-        Cell(settings or "–", key=settings or None, kind="settings"),
     ]
 
 
-def _marks(board: Any, model: str) -> tuple[str, ...]:
-    if model in board.untested:
-        return ("too few folds",)
-    return ("not significantly different",) if model in board.undistinguished else ()
+def _difference(found: Any, measure: str) -> Cell:
+    """Difference to the best of the others and its interval."""
+    if math.isnan(found.difference):
+        return Cell("–")
+    scale, places = (100, 1) if MEASURES[measure].unit == "%" else (1, 3)
+    middle, low, high = (
+        number(scale * value, places) for value in (found.difference, found.low, found.high)
+    )
+    return Cell(middle, key=found.difference, note=f"{low} to {high}")
 
 
 def _figure(row: Any, measure: str, low: float, high: float) -> Cell:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...inspection.table import shown_value
 from ..content import (
     Cell,
@@ -46,19 +48,27 @@ def data(facts: Facts) -> Section | None:
             items.append(("low", f"And {count(n - _MOST_FINDINGS, 'more finding')}."))
         parts.append(Findings(items))
     called = str if facts.rows is None else facts.rows.called
-    parts += [_classes(profile), _columns(profile, called)]
+    parts += [_classes(facts, profile), _columns(profile, called)]
+    if facts.rows is not None and facts.rows.design.weights is not None:
+        parts.append(Text("But for the weighted shares, figures of this section count rows."))
     if len(profile.columns) > _MOST_COLUMNS:
         parts.append(Text(f"{len(profile.columns) - _MOST_COLUMNS} more columns are not shown."))
     return Section("data", "Data", lead, parts)
 
 
-def _classes(profile: Any) -> Table:
+def _classes(facts: Facts, profile: Any) -> Table:
     top = max(profile.class_counts.values()) or 1
     rows = [
         [str(label), Cell(f"{n:,}", key=n, share=n / top), percent_cell(n / profile.rows, 1)]
         for label, n in profile.class_counts.items()
     ]
-    return table("Rows by class", ["Class, lowest first", "Rows", "Share"], rows, style="compact")
+    columns = ["Class, lowest first", "Rows", "Share"]
+    weights = None if facts.rows is None else facts.rows.design.weights
+    if facts.rows is not None and weights is not None:
+        columns.append("Weighted share")
+        shares = np.bincount(facts.rows.codes, weights, minlength=len(rows)) / weights.sum()
+        rows = [[*row, percent_cell(share, 1)] for row, share in zip(rows, shares, strict=True)]
+    return table("Rows by class", columns, rows, style="compact")
 
 
 def _columns(profile: Any, called: Callable[[str], str]) -> Table:

@@ -14,6 +14,8 @@ from ..content import (
     Figures,
     Section,
     Table,
+    amount,
+    amount_cell,
     count,
     figure_cell,
     number,
@@ -21,8 +23,8 @@ from ..content import (
     percent_cell,
     table,
 )
-from ..facts import Study
 from ..pictures import WIDTH, draw
+from ..study import Study
 
 #: classes beyond which a table of all pairs cannot be read
 _MOST = 25
@@ -32,11 +34,11 @@ def confusion(study: Study) -> Section | None:
     """Counts and shares of predicted labels for every true label."""
     K = len(study.rows.labels)
     held = study.held_out
-    counts = confusion_matrix(held.truth, held.codes, labels=range(K))
+    counts = confusion_matrix(held.truth, held.codes, labels=range(K), sample_weight=held.weights)
     far = np.abs(held.truth - held.codes)
     lead = (
-        f"{percent(np.mean(far == 0), 1)} of rows lie on the diagonal, "
-        f"{percent(np.mean(far <= 1), 1)} on it or beside it; "
+        f"{percent(held.mean(far == 0), 1)} of rows lie on the diagonal, "
+        f"{percent(held.mean(far <= 1), 1)} on it or beside it; "
         f"the largest error is {count(int(far.max()), 'rank')}."
     )
     part = _table(study, counts) if K <= _MOST else Figures([_picture(study, counts)])
@@ -46,8 +48,10 @@ def confusion(study: Study) -> Section | None:
 def _picture(study: Study, counts: Any) -> Any:
     """A picture, for more classes than a table can hold; its numbers are pairs that occur."""
     labels = np.asarray(study.rows.labels, dtype=object)
-    rows = [[labels[i], labels[j], counts[i, j]] for i, j in np.argwhere(counts).tolist()]
-    columns = ["True", Column("Predicted", number=False), "Rows"]
+    rows = [
+        [labels[i], labels[j], amount_cell(counts[i, j])] for i, j in np.argwhere(counts).tolist()
+    ]
+    columns = ["True", Column("Predicted", number=False), study.rows.counted]
     return draw(
         "figure-confusion",
         "Share of each true label by predicted label",
@@ -56,6 +60,7 @@ def _picture(study: Study, counts: Any) -> Any:
             labels[study.held_out.truth],
             labels[study.held_out.codes],
             classes=study.rows.labels,
+            sample_weight=study.held_out.weights,
             name="",
             ax=ax,
         ),
@@ -67,30 +72,35 @@ def _picture(study: Study, counts: Any) -> Any:
 def _table(study: Study, counts: Any) -> Table:
     """Counts and shares of every pair of labels."""
     K, totals = len(study.rows.labels), counts.sum(axis=1)
-    shares = counts / np.maximum(totals, 1)[:, None]
+    shares = counts / np.where(totals > 0, totals, 1.0)[:, None]
     rows = [
         [
             study.rows.labels[i],
             *(
                 Cell(
-                    f"{counts[i, j]:,}",
+                    amount(counts[i, j]),
                     note=percent(shares[i, j]) if totals[i] else "",
                     heat=float(shares[i, j]),
                     kind="exact" if i == j else "",
                 )
                 for j in range(K)
             ),
-            totals[i],
+            amount_cell(totals[i]),
         ]
         for i in range(K)
     ]
     return table(
         f"Rows by true and predicted label, with the share of each true label; {study.how}",
-        ["True", *study.rows.labels, "Rows"],
+        ["True", *study.rows.labels, study.rows.counted],
         rows,
         groups=[("", 1), ("Predicted, lowest to highest", K), ("", 1)],
         style="heat",
-        note="The diagonal, where the label is right, is outlined.",
+        note="The diagonal, where the label is right, is outlined."
+        + (
+            " Each repeat of the folds counts in equal shares."
+            if (study.held_out.times > 1).any()
+            else ""
+        ),
     )
 
 
@@ -102,7 +112,7 @@ def by_class(study: Study) -> Section | None:
     rows = [
         [
             Cell(label, key=k),
-            Cell(f"{found.n[k]:,.0f}", key=float(found.n[k])),
+            amount_cell(found.n[k]),
             figure_cell(errors[k], share=None if np.isnan(errors[k]) else float(errors[k] / top)),
             percent_cell(found.recall[k]),
             percent_cell(found.precision[k]),
@@ -113,17 +123,17 @@ def by_class(study: Study) -> Section | None:
     ]
     columns = [
         Column("True class", number=False, sorted="ascending"),
-        "Rows",
+        study.rows.counted,
         Column("MAE, ranks", about="mean absolute difference of ranks"),
         Column("Recall", about="share of the class that is predicted right"),
         Column("Precision", about="share of right ones among rows predicted to be of the class"),
         Column("Within one", about="share of the class that is right or one rank off"),
         Column("Bias, ranks", about="mean of predicted minus true rank"),
     ]
-    totals = found.totals
+    macro, held = found.totals["macro_mean_absolute_error"], study.held_out
     note = (
-        f"The mean of the classes' errors is {number(totals['macro_mean_absolute_error'])} ranks, "
-        f"that of all rows {number(totals['mean_absolute_error'])} ranks. Bias above zero means "
+        f"The mean of the classes' errors is {number(macro)} ranks, that of all rows "
+        f"{number(held.mean(np.abs(held.truth - held.codes)))} ranks. Bias above zero means "
         "that the class is rated too high."
     )
     part = table(f"Quality by true class; {study.how}", columns, rows, sortable=True, note=note)

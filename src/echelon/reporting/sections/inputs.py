@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from ...inspection import explain_rows, feature_effects, word_effects
+from ...inspection import Effect, explain_rows, word_effects
 from ...inspection.raw_rules import raw_rules
-from ...inspection.table import Table as Inputs
-from ...inspection.table import read_features
+from ...ordinal.labels import counted_from
 from ...plots import EffectDisplay, ImportanceDisplay
 from ...rules.explanations import by_importance
 from ..content import (
     Column,
+    Figure,
     Figures,
     RowCard,
     RowCards,
     Section,
     Sentences,
     Term,
+    Text,
     count,
     figure_cell,
     number,
@@ -28,12 +29,12 @@ from ..content import (
     shown,
     table,
 )
-from ..facts import MOST_ROWS, Study
 from ..pictures import WIDTH, draw
+from ..rows import MOST_ROWS
+from ..study import BULK, Study
 
-_MOST_INPUTS, _MOST_EFFECTS, _MOST_RULES = 15, 6, 12
+_MOST_INPUTS, _MOST_RULES = 15, 12
 _MOST_WRONG, _MOST_CLASSES, _MOST_TERMS, _MOST_WORDS = 3, 6, 6, 12
-_EFFECT_ROWS, _POINTS = 200, 16
 #: terms below this share of the largest are not shown
 _SLIGHT = 0.02
 
@@ -41,7 +42,6 @@ _SLIGHT = 0.02
 def importance(study: Study) -> Section | None:
     """Rise of the mean cost when a column is shuffled."""
     found = study.importance
-    found = replace(found, features=[study.rows.called(name) for name in found.features])
     order = found.order
     display = ImportanceDisplay(found, most=_MOST_INPUTS)
     top = max(float(found.mean.max()), 1e-12)
@@ -71,63 +71,83 @@ def importance(study: Study) -> Section | None:
     lead = f"Shuffling no column raises the mean cost ({study.settings.cost_words})."
     if found.mean[order[0]] > 0:
         lead = (
-            f"The mean cost ({study.settings.cost_words}) rises most when {first} is shuffled: "
-            f"from {number(found.baseline)} by {number(found.mean[order[0]])}. For {useful} of "
-            f"{count(len(order), 'column')} the rise exceeds two standard deviations."
+            f"The mean cost ({study.settings.cost_words}) rises most when {first} is shuffled, by "
+            f"{number(found.mean[order[0]])}. For {useful} of {count(len(order), 'column')} the "
+            "rise exceeds two standard deviations over the shuffles. A column that others can "
+            "stand in for may matter more than it seems here."
         )
     return Section("importance", "Importance", lead, [Figures([figure])])
 
 
 def effects(study: Study) -> Section | None:
     """Partial dependence on those of the most important columns that have more than one value."""
-    wanted = [int(j) for j in study.importance.order[:_MOST_EFFECTS]]
-    X = study.rows.inputs(study.settings.sample(np.arange(len(study.rows)), MOST_ROWS))
-    read = read_features(Inputs(X, study.rows.kinds))
-    found = feature_effects(
-        study.model,
-        X,
-        features=[
-            j
-            for j in wanted
-            if read[j].kind != "text" and len(np.unique(read[j].numbers[read[j].present])) > 1
-        ],
-        n_points=_POINTS,
-        max_rows=_EFFECT_ROWS,
-        random_state=study.settings.random_state,
-        classes=study.rows.classes,
-        kinds=study.rows.kinds,
-    )
+    found = study.effects
     if not found:
         return None
-    found = [replace(effect, feature=study.rows.called(effect.feature)) for effect in found]
-    figures = [_effect(place, effect) for place, effect in enumerate(found)]
-    widest = max(found, key=lambda effect: np.ptp(effect.expected_rank))
+    reach = np.concatenate([_reach(effect) for effect in found])
+    # A change of less than a tenth of a rank should look small.
+    room = max(float(np.ptp(reach)), 0.1)
+    middle = float(reach.min() + reach.max()) / 2
+    heights = middle - room / 2, middle + room / 2
+    widest = max(found, key=lambda effect: effect.span)
     unit = "ranks" if widest.unit == "ranks" else "units of the score"
+    largest = f"the largest change is {number(widest.span, 2)} {unit}, with {widest.feature}"
     lead = (
-        "How the mean prediction changes with one input while the others stay as they are; the "
-        f"largest change is {number(float(np.ptp(widest.expected_rank)), 2)} {unit}, with "
-        f"{widest.feature}."
+        "How the mean prediction changes with one input while the others stay as they are, over "
+        f"the central {percent(BULK)} of its values; "
+        f"{largest if widest.span >= 0.005 else 'here it does not'}. All pictures have one "
+        f"vertical scale{_weighted(study)}."
     )
-    return Section("effects", "Feature effects", lead, [Figures(figures)])
+    figures = Figures([_effect(place, effect, heights) for place, effect in enumerate(found)])
+    return Section("effects", "Feature effects", lead, [figures, Text(_bands(study, found))])
 
 
-def _effect(place: int, effect: Any) -> Any:
+def _reach(effect: Effect) -> Any:
+    """Both ends of the interval at every value."""
+    error = 0.0 if effect.error is None else 2.0 * effect.error
+    return np.concatenate([effect.expected_rank - error, effect.expected_rank + error])
+
+
+def _weighted(study: Study) -> str:
+    return "" if study.rows.design.weights is None else ", and rows count by their weights"
+
+
+def _bands(study: Study, found: list[Effect]) -> str:
+    """What the intervals around effects are, or why there are none."""
+    if found[0].error is not None:
+        parts = "parts of the rows" if study.rows.design.groups is None else "parts of the groups"
+        return (
+            f"Bands are two standard errors to each side by the jackknife: the model was fitted "
+            f"again without each of {len(study.replicates)} {parts}. They tell how much a curve "
+            "depends on the rows at hand, not whether an input is a cause."
+        )
+    if study.is_prefit:
+        return "There are no intervals, because the model is judged as it is and not fitted again."
+    if found[0].unit != "ranks":
+        return "There are no intervals, because scores of models fitted apart have no common unit."
+    why = "fitting the model again and again would take long"
+    return f"There are no intervals, because {why if study.is_slow else 'there are too few rows'}."
+
+
+def _effect(place: int, effect: Effect, heights: tuple[float, float]) -> Figure:
     words = [shown(value) for value in effect.values]
-    display = EffectDisplay(replace(effect, values=words) if effect.kind == "category" else effect)
-    ranks = map(figure_cell, effect.expected_rank.tolist())
-    title = "Expected rank" if effect.unit == "ranks" else "Mean score"
+    drawn = replace(effect, values=words) if effect.kind == "category" else effect
+    first, name = counted_from(effect.classes) if effect.unit == "ranks" else (0, "mean score")
+    title = f"{name[0].upper()}{name[1:]}"
+    values = first + effect.expected_rank
+    columns = [effect.feature, title]
+    cells = [words, [figure_cell(value) for value in values.tolist()]]
+    if effect.error is not None:
+        columns.append("s.e.")
+        cells.append([figure_cell(error) for error in effect.error.tolist()])
     return draw(
         f"figure-effect-{place}",
         effect.feature,
-        f"{title} from {number(float(min(effect.expected_rank)), 2)} to "
-        f"{number(float(max(effect.expected_rank)), 2)} as {effect.feature} changes.",
-        display,
+        f"{title} from {number(float(min(values)), 2)} to {number(float(max(values)), 2)} as "
+        f"{effect.feature} changes.",
+        EffectDisplay(drawn, heights=heights),
         size=(WIDTH, 2.4),
-        numbers=table(
-            f"{title} by {effect.feature}",
-            [effect.feature, title],
-            list(zip(words, ranks, strict=True)),
-        ),
+        numbers=table(f"{title} by {effect.feature}", columns, list(zip(*cells, strict=True))),
     )
 
 
@@ -201,7 +221,7 @@ def rows(study: Study) -> Section | None:
     found = explain_rows(
         study.trial.model,
         study.rows.inputs(np.asarray(chosen)),
-        study.rows.inputs(study.settings.sample(np.arange(len(study.rows)), MOST_ROWS)),
+        study.rows.inputs(_background(study)),
         n_draws=200,
         random_state=study.settings.random_state,
         classes=study.rows.classes,
@@ -220,12 +240,18 @@ def rows(study: Study) -> Section | None:
     return Section("rows", "Single rows", lead, parts)
 
 
+def _background(study: Study) -> Any:
+    """Rows that others are compared with, drawn by their weights where they have any."""
+    weights = study.rows.design.weights
+    return study.settings.sample(np.arange(len(study.rows)), MOST_ROWS, weights)
+
+
 def _surprise(study: Study) -> Any:
     """Rows of the trial, and how far off they are: cost, and how improbable the truth was."""
-    held, p = study.held_out, study.held_out.probabilities
-    rows, place, _ = np.intersect1d(held.rows, study.trial.rows, return_indices=True)
-    surprise = np.zeros(len(rows)) if p is None else 1.0 - p[place, held.truth[place]]
-    return rows, study.costs[place], surprise
+    held = study.trial_answers
+    cost, p = study.cost_matrix[held.truth, held.codes], held.probabilities
+    surprise = np.zeros(len(cost)) if p is None else 1.0 - p[np.arange(len(cost)), held.truth]
+    return held.rows, cost, surprise
 
 
 def _most_wrong(study: Study) -> list[int]:

@@ -13,32 +13,27 @@ from ...plots import BoostingCurveDisplay, LearningCurveDisplay, MarginDistribut
 from ..content import (
     Column,
     Figures,
-    LeftOutError,
     Section,
     Table,
+    count,
     figure_cell,
     number,
     percent,
     table,
 )
-from ..facts import Study
 from ..pictures import draw
+from ..rows import row_weights, weighted_quantile
+from ..study import Study
 
 #: most rows and folds of the learning curve, which fits many models
 _MOST_ROWS, _FOLDS, _SIZES = 1500, 3, (0.1, 0.25, 0.5, 1.0)
-#: processor time of a fit beyond which the curve would take most of the time of the report
-_MOST_SECONDS = 1.5
 
 
 def learning(study: Study) -> Section | None:
     """Mean cost by number of training rows."""
-    if study.is_prefit or len(study.rows) < 30:
+    # It needs many fits in folds of its own, whose figures are not those of the evaluation.
+    if study.is_prefit or len(study.rows) < 30 or not study.settings.is_patient:
         return None
-    if study.trial.seconds > _MOST_SECONDS and not study.settings.is_patient:
-        raise LeftOutError(
-            f"A fit takes {number(study.trial.seconds, 1)} s, and the curve needs "
-            f"{_FOLDS * len(_SIZES)} of them; ask for the section by name to have it."
-        )
     rows = study.settings.sample(np.arange(len(study.rows)), _MOST_ROWS)
     design = study.rows.design.take(rows)
     found = learning_curve(
@@ -70,7 +65,8 @@ def learning(study: Study) -> Section | None:
         LearningCurveDisplay(found),
         numbers=table("Mean cost by number of training rows", [Column("Rows"), *titles], rows_told),
     )
-    return Section("learning", "Learning curve", _lesson(found), [Figures([figure])])
+    lead = f"{_lesson(found)} On {_FOLDS} folds of {count(len(rows), 'row')}, for the curve alone."
+    return Section("learning", "Learning curve", lead, [Figures([figure])])
 
 
 def _lesson(found: Any) -> str:
@@ -115,9 +111,10 @@ def _margins(study: Study) -> Any:
     spread = float(margins.mean(axis=1).std()) or 1.0
     codes = study.rows.codes[rows]
     least = (side_matrix(codes, K) * margins / spread).min(axis=1)
-    display = MarginDistributionDisplay(least)
+    weights = row_weights(study.rows.design, rows)
+    display = MarginDistributionDisplay(least, weights)
     levels = (0.0, 0.25, 0.5, 0.75, 1.0)
-    quantiles = np.quantile(least, levels).tolist()
+    quantiles = (weighted_quantile(least, weights, p) for p in levels)
     rows_told = [[percent(p), figure_cell(q, 2)] for p, q in zip(levels, quantiles, strict=True)]
     wrong = percent(display.share_up_to(0.0), 1)
     return draw(
@@ -145,6 +142,8 @@ def _boosting(study: Study) -> Any:
         return None
     same = np.array_equal(np.asarray(inside[0].classes_), np.asarray(study.rows.classes))
 
+    design = study.rows.design
+
     def labels(rows: Any) -> Any:
         # Models inside others may know ranks instead of labels.
         return study.rows.targets(rows) if same else study.rows.codes[rows]
@@ -154,7 +153,12 @@ def _boosting(study: Study) -> Any:
             trial.model,
             study.rows.inputs(training),
             labels(training),
-            held_out=(study.rows.inputs(trial.rows), labels(trial.rows)),
+            sample_weight=design.take(training).weights,
+            held_out=(
+                study.rows.inputs(trial.rows),
+                labels(trial.rows),
+                design.take(trial.rows).weights,
+            ),
             ax=ax,
         )
         ax.set_title("", loc="left")

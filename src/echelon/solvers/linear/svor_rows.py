@@ -22,6 +22,7 @@ Source = Iterable[Chunk]
 # A dense block and its scaled copy stay in the cache of a processor.
 _DENSE_ENTRIES = 1 << 17
 _SPARSE_ROWS = 1 << 15
+_SQUARED_ROWS = 1 << 9
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,14 @@ class SparseBlock:
 
     def squares(self, curvature: Vector) -> Vector:
         """Diagonal of `gram`."""
-        raw = np.asarray(self._X.power(2).T @ curvature)
-        sums = np.asarray(self._X.T @ curvature)
+        X, raw = self._X, np.zeros(self._X.shape[1])
+        # Some rows at a time: the squares of all would be as large as the inputs.
+        for first in range(0, X.shape[0], _SQUARED_ROWS):
+            ends = X.indptr[first : first + _SQUARED_ROWS + 1]
+            here = slice(ends[0], ends[-1])
+            curved = np.repeat(curvature[first : first + _SQUARED_ROWS], np.diff(ends))
+            raw += np.bincount(X.indices[here], X.data[here] ** 2 * curved, minlength=len(raw))
+        sums = np.asarray(X.T @ curvature)
         return np.asarray(raw - 2.0 * self._centre * sums + curvature.sum() * self._centre**2)
 
 
