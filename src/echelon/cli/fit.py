@@ -73,7 +73,7 @@ def fit(
         seconds = read_seconds(budget)
         require_places((data, cost, sign), save=save)
         require_key(sign)
-        from echelon.model_selection.roster import find_candidate
+        from echelon.model_selection.stack import board_candidate
         from echelon.tables import read_labelled_table
 
         table = read_labelled_table(data, target, order, drop_unlabelled=drop_unlabelled, **reading)
@@ -81,7 +81,14 @@ def fit(
         options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
         options["gap"] = gap
         board = _contest(table, seconds, **options) if model == AUTO else None
-        candidate = find_candidate(model if board is None else board.best.model, seed)
+        candidate = board_candidate(
+            board,
+            model if board is None else board.best.model,
+            table.schema,
+            classes=table.classes,
+            cost=options["cost"],
+            random_state=seed,
+        )
         options |= {"confidence": confidence, "leaderboard": board}
         _train(table, candidate, save, sign, **options)
 

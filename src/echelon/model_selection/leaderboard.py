@@ -26,7 +26,7 @@ from ..ordinal.labels import OrdinalScale
 from .holdout import FoldPredictions, Holdout
 
 #: Measures of every leaderboard; "cost" is there too if the user has a cost.
-SHOWN = ("mae", "zero_one", "qwk", "rps")
+SHOWN = ("mae", "zero_one", "qwk", "rps", "log_loss")
 #: In front of models that are not significantly different from the best.
 MARK = "≈"
 #: In front of models with too few folds for a test.

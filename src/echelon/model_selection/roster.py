@@ -42,10 +42,13 @@ class Candidate:
     group : {"ordinal", "outsider", "baseline"}
     about : str
         What it is, in one line.
-    inputs : {"any", "scaled", "linear"}
+    inputs : {"any", "scaled", "linear", "table"}
         What of its inputs the model depends on: on their order at most, on their scale too, or on
-        a weighted sum of them. The preparation's settings are searched for the last two where a
-        table has columns to which they matter.
+        a weighted sum of them. The preparation's settings are searched for these two where a table
+        has columns to which they matter. With "table" it prepares the columns itself.
+    decision : {"inner", "cost"}
+        Where the model has no probabilities and gets them from `OrdinalCalibrator`: whether its
+        own labels count, or those of least expected cost.
     """
 
     name: str
@@ -53,7 +56,8 @@ class Candidate:
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     group: str = "ordinal"
     about: str = ""
-    inputs: Literal["any", "scaled", "linear"] = "any"
+    inputs: Literal["any", "scaled", "linear", "table"] = "any"
+    decision: Literal["inner", "cost"] = "inner"
 
 
 def candidates(random_state: int = 0) -> dict[str, Candidate]:
