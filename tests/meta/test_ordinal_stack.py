@@ -26,7 +26,12 @@ MEMBERS = [
     ("tree", ORTree(min_samples_leaf=5)),
     ("machine", OrdinalCalibrator(LinearSVOR(), cv=3)),
 ]
-COSTS = ["absolute", "squared", "zero_one", [[0, 1, 5, 9], [3, 0, 1, 2], [4, 1, 0, 1], [9, 6, 3, 0]]]
+COSTS = [
+    "absolute",
+    "squared",
+    "zero_one",
+    [[0, 1, 5, 9], [3, 0, 1, 2], [4, 1, 0, 1], [9, 6, 3, 0]],
+]
 
 
 @pytest.mark.parametrize("cost", COSTS, ids=str)
@@ -34,12 +39,13 @@ def test_it_says_the_mean_of_what_its_models_say(cost):
     X, y = ordinal_data()
     new = ordinal_data(seed=1)[0]
     stack = OrdinalStack(MEMBERS, weights=[1, 2, 5], cost=cost).fit(X, y)
-    parts = [share * m.fit(X, y).predict_proba(new) for share, (_, m) in zip((1, 2, 5), MEMBERS, strict=True)]
+    parts = [
+        share * m.fit(X, y).predict_proba(new)
+        for share, (_, m) in zip((1, 2, 5), MEMBERS, strict=True)
+    ]
     P = stack.predict_proba(new)
     np.testing.assert_allclose(P, sum(parts) / 8.0)
-    np.testing.assert_array_equal(
-        stack.predict(new), minimum_cost_codes(P, cost_matrix(cost, 4))
-    )
+    np.testing.assert_array_equal(stack.predict(new), minimum_cost_codes(P, cost_matrix(cost, 4)))
     np.testing.assert_allclose(stack.weights_, [0.125, 0.25, 0.625])
     assert np.isnan(stack.loss_)
 
@@ -135,5 +141,5 @@ def test_a_state_that_is_not_whole(change):
         stack.weights_ = np.array([0.5, 0.6])
     else:
         stack.estimators_[0] = LinearSVOR()
-    with pytest.raises(StateError, match="its shares are not|has no probabilities"):
+    with pytest.raises(StateError, match=r"its shares are not|has no probabilities"):
         stack.check_state()

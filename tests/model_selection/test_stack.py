@@ -20,7 +20,9 @@ from echelon.tables import labelled_table
 def one_column(name, column, estimator=None):
     """A candidate that sees one column."""
     model = ProportionalOdds(alpha=1.0) if estimator is None else estimator
-    return Candidate(name, make_pipeline(ColumnTransformer([("one", "passthrough", [column])]), model))
+    return Candidate(
+        name, make_pipeline(ColumnTransformer([("one", "passthrough", [column])]), model)
+    )
 
 
 def sides(n=240, seed=0):

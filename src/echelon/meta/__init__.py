@@ -1,4 +1,4 @@
-"""Ordinal models made from other models: reduced, rounded, thresholded, calibrated, stacked, conformal."""
+"""Ordinal models made from others: reduced, rounded, thresholded, calibrated, mixed, conformal."""
 
 from .calibration import OrdinalCalibrator
 from .conformal import ConformalOrdinal, CoverageWarning

@@ -172,7 +172,7 @@ class OrdinalStack(ProbabilityMixin, HoldsRowsOutMixin, BaseEstimator):
         design = RowDesign.of(len(data.codes), groups=groups, time=time)
         shares = self._shares(data, design)
         kept = np.flatnonzero(shares)
-        members = [self._members[j] for j in kept]
+        members = [self._members[int(j)] for j in kept]
         self.names_ = [name for name, _ in members]
         self.weights_ = shares[kept] / shares.sum()
         fitted = Parallel(n_jobs=self.n_jobs)(

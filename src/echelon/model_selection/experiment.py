@@ -208,9 +208,7 @@ def test_figures(
         responses["probabilities"] = probabilities
     plain = [measure for measure in SHOWN if measure != "log_loss"]
     found = measure_responses(plain, truth, responses, **known)
-    found |= measure_responses(
-        ["log_loss"], truth, responses, training_rows=training_rows, **known
-    )
+    found |= measure_responses(["log_loss"], truth, responses, training_rows=training_rows, **known)
     if experiment.cost is None:
         return found
     return found | measure_responses(["cost"], truth, responses, cost=experiment.cost, **known)

@@ -317,7 +317,7 @@ def searched_settings(candidate: Candidate, schema: Any, X: Any) -> dict[str, Se
     which the scale of inputs matters if some column has them.
     """
     found: dict[str, Sequence[Any]] = {
-        f"model__{name}": values for name, values in candidate.settings.items()
+        f"model__{name}": values for name, values in candidate.grid(_num_samples(X)).items()
     }
     if candidate.inputs == "linear" and schema is not None and _has_levels(schema):
         found["prepare__ordered__levelcodes__coding"] = CODINGS

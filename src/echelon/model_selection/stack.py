@@ -112,7 +112,7 @@ def _measured(
     """The mixture's row: on every fold with shares that were learnt on others."""
     n_folds = len(finalists[0].predictions)
     folds: dict[str, Vector] = {key: np.full(n_folds, np.nan) for key in board.best.folds}
-    predictions = []
+    predictions: list[Any] = []
     for fold, others in enumerate(_other_folds(board, finalists[0])):
         shares = _shares(board, finalists, others)
         rows, mixed = _mixture(finalists, fold, shares)
@@ -136,15 +136,13 @@ def _words(shares: dict[str, float]) -> str:
 
 
 def _other_folds(board: Leaderboard, row: LeaderboardRow) -> list[Any]:
-    """For every fold which folds may teach it: of its repeat, and before it where rows have times.
-
-    """
+    """For every fold the others of its repeat; with times only those before it."""
     held = board.held_out(row)
     repeats = _repeats(held)
     place = np.arange(len(repeats))
-    later = board.design is None or board.design.times is None
+    any_order = board.design is None or board.design.times is None
     return [
-        (repeats == repeats[fold]) & ((place != fold) if later else (place < fold))
+        (repeats == repeats[fold]) & ((place != fold) if any_order else (place < fold))
         for fold in place
     ]
 
@@ -181,9 +179,7 @@ def _of_truth(probabilities: Any, truth: Index, board: Leaderboard) -> Vector:
     return np.asarray(smooth[np.arange(len(truth)), truth])
 
 
-def _mixture(
-    finalists: list[LeaderboardRow], fold: int, shares: Vector
-) -> tuple[Index, Matrix]:
+def _mixture(finalists: list[LeaderboardRow], fold: int, shares: Vector) -> tuple[Index, Matrix]:
     """Test rows of a fold and their mixed probabilities."""
     parts = [row.predictions[fold] for row in finalists]
     mixed = sum(

@@ -337,17 +337,15 @@ def _light_classes_apart(model: Any) -> dict[str, Any]:
 def _light_classes(kind: type, state: dict[str, Any]) -> Any:
     from sklearn.preprocessing import LabelEncoder
 
-    classes = state.pop("classes", None)
+    classes, text = state.pop("classes", None), state.get("text")
     model = _light(kind, state)
     if classes is not None:
         two = isinstance(classes, np.ndarray) and classes.shape == (2,)
         require_state(two and classes.dtype.kind in "biuU", "its classes are not two")
         require_state(classes[0] < classes[1] and model._n_classes == 2, "its classes are not two")
-        require_state(hasattr(model, "_Booster"), "it has classes without trees")
-        require_state(
-            model._objective == "binary" and "\nobjective=binary " in model._Booster.model_to_string(),
-            "its trees do not give probabilities",
-        )
+        require_state(text is not None, "it has classes without trees")
+        gives = model._objective == "binary" and "\nobjective=binary " in text
+        require_state(gives, "its trees do not give probabilities")
         model._classes = classes
         model._le = LabelEncoder().fit(classes)
     return model

@@ -68,7 +68,8 @@ def train(
     model : str, Candidate or estimator, optional
         Name of a candidate of `echelon.model_selection.candidates`, or one, or any unfitted
         estimator that predicts labels; one that is not a pipeline gets the usual preparation of
-        columns. ``"Stack"``, where the leaderboard has it, is the mixture of its finalists. ``"ProportionalOdds logit"`` by default. For a ranking table one of the rankers of
+        columns. ``"Stack"`` is the mixture of the finalists of a contest, whose leaderboard it
+        needs. ``"ProportionalOdds logit"`` by default. For a ranking table one of the rankers of
         `echelon.trained.ranking.train_ranker`, LinearRankSVM by default.
     target : str, optional
         Column of X with the labels.
@@ -326,7 +327,7 @@ def _weights(pipeline: Pipeline) -> dict[str, dict[str, float]]:
     if not isinstance(last, OrdinalStack) or last.weights is None:
         return {}
     names = [name for name, _ in last.estimators or ()]
-    return {"weights": dict(zip(names, map(float, last.weights), strict=True))}
+    return {"weights": dict(zip(names, np.asarray(last.weights).tolist(), strict=True))}
 
 
 def _settings(model: Any, pipeline: Pipeline, table: LabelledTable) -> dict[str, Any]:

@@ -96,9 +96,9 @@ def _line_search(
     slope = float((1.0 - gradient) @ (target - weights))
     allowed = start + _ROUNDING * (1.0 + abs(start))
     while step > 1e-10:
-        there = weights + step * (target - weights)
+        there: Vector = weights + step * (target - weights)
         if objective(there) <= allowed + 1e-4 * step * slope:
-            return there / there.sum()
+            return np.asarray(there / there.sum())
         step *= 0.5
     return None
 
