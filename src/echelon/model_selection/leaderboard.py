@@ -80,7 +80,7 @@ class LeaderboardRow:
 
     def summary(self, measure: str) -> Summary:
         """Mean and spread over folds; NaN where the model lacks what the measure needs."""
-        values = np.asarray(self.folds[measure], dtype=np.float64)
+        values = np.asarray(self.folds.get(measure, [math.nan]), dtype=np.float64)
         found = values[np.isfinite(values)]
         return Summary.of(found.tolist() if len(found) else values.tolist())
 
