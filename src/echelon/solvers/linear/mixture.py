@@ -26,7 +26,9 @@ class MixtureResult(NamedTuple):
     converged: bool
 
 
-def mixture_weights(p: Matrix, row_weights: Vector, tol: float = 1e-8) -> MixtureResult:
+def mixture_weights(
+    p: Matrix, row_weights: Vector, tol: float = 1e-8, start: Vector | None = None
+) -> MixtureResult:
     """Shares w of m models that minimise the mean of −ln Σ_j w_j p[i, j] over the simplex.
 
     Parameters
@@ -37,6 +39,8 @@ def mixture_weights(p: Matrix, row_weights: Vector, tol: float = 1e-8) -> Mixtur
         What rows count; only ratios matter.
     tol : float
         Gap at which the solver stops.
+    start : ndarray of shape (m,), optional
+        Shares to begin with, by default even ones.
 
     Notes
     -----
@@ -56,7 +60,7 @@ def mixture_weights(p: Matrix, row_weights: Vector, tol: float = 1e-8) -> Mixtur
     # A row's factor leaves the weights as they are and keeps quotients in range.
     scale = p.max(axis=1)
     ratios = p / scale[:, None]
-    weights = np.full(p.shape[1], 1.0 / p.shape[1])
+    weights = np.full(p.shape[1], 1.0 / p.shape[1]) if start is None else start
     gap = np.inf
     for _ in range(_MOST_STEPS):
         quotients = ratios / (ratios @ weights)[:, None]
@@ -108,9 +112,9 @@ def few_weights(p: Matrix, row_weights: Vector, least: float) -> MixtureResult:
 
     A mixture is as slow as all of its models, and a share of a hundredth changes next to nothing.
     """
-    kept = np.arange(p.shape[1])
+    kept, start = np.arange(p.shape[1]), None
     while True:
-        found = mixture_weights(p[:, kept], row_weights)
+        found = mixture_weights(p[:, kept], row_weights, start=start)
         # The largest share stays, whatever `least` is.
         small = np.flatnonzero(found.weights < min(least, found.weights.max()))
         if not len(small):
@@ -119,4 +123,5 @@ def few_weights(p: Matrix, row_weights: Vector, least: float) -> MixtureResult:
             return found._replace(weights=weights)
         # Those of no share at all may go together.
         worst = small[found.weights[small] <= found.weights[small].min()]
-        kept = np.delete(kept, worst)
+        kept, start = np.delete(kept, worst), np.delete(found.weights, worst)
+        start /= start.sum()
