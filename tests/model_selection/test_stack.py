@@ -110,6 +110,24 @@ def test_it_enters_only_if_it_wins():
     assert [row.model for row in alone.rows] == ["left"]
 
 
+@pytest.mark.parametrize(("errors", "enters"), [(0.5, True), (1.5, False)])
+def test_it_has_to_win_by_a_standard_error(errors, enters):
+    X, y = sides()
+    experiment = make_experiment(X, y, BOTH, folds=3, repeats=1)
+    found = run_contest(X, y, candidates=BOTH, folds=3, repeats=1)
+    stack = found.find(STACK).folds["mae"]
+    # The best is worse than the mixture by one on average, and so uneven over the folds that this
+    # is one over `errors` of the corrected standard error.
+    spread = np.array([-1.0, 0.0, 1.0])
+    training, test = found.sizes
+    spread *= errors / np.sqrt((1 / 3 + test / training) * np.var(spread, ddof=1))
+    rows = [row for row in found.rows if row.model != STACK]
+    best = replace(rows[0], folds=rows[0].folds | {"mae": stack + 1.0 + spread})
+    last = replace(rows[1], folds=rows[1].folds | {"mae": stack + 9.0})
+    board = with_stack(replace(found, rows=(best, last)), experiment)
+    assert (board.best.model == STACK) is enters
+
+
 def test_models_without_all_folds_are_no_part_of_it():
     X, y = sides()
     experiment = make_experiment(X, y, BOTH, folds=3, repeats=1)

@@ -7,6 +7,7 @@ the shares of the model that is fitted in the end are learnt on all of them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from .._utils.types import CostLike, Index, Matrix, Vector
 from ..meta.stack import LEAST_SHARE, OrdinalStack, mixture_codes
 from ..metrics.measures import MEASURES
+from ..metrics.significance import Summary
 from ..ordinal.likelihoods import with_one_more_row
 from ..solvers.linear.mixture import few_weights
 from .experiment import Experiment, test_figures
@@ -29,18 +31,32 @@ STACK = "Stack"
 
 
 def with_stack(board: Leaderboard, experiment: Experiment) -> Leaderboard:
-    """The leaderboard with a row for the mixture of its finalists, if that is the best of all.
+    """The leaderboard with a row for the mixture of its finalists, if that is clearly the best.
 
-    Finalists are the models with probabilities on all folds; two at least are needed.
+    Finalists are the models with probabilities on all folds; two at least are needed. A mixture is
+    slower and harder to explain than each of them, and nearly always a little better. So it has to
+    be better than the best one by more than the standard error of the difference, corrected for
+    overlapping training parts.
     """
     finalists = _finalists(board)
     if len(finalists) < 2:
         return board
     row = _measured(board, finalists, experiment)
-    sign = MEASURES[board.measure].sign
-    if not sign * row.mean(board.measure) > sign * board.best.mean(board.measure):
+    if not _wins(row, board):
         return board
     return replace(board, rows=Leaderboard.of([*board.rows, row], board.measure).rows)
+
+
+def _wins(row: LeaderboardRow, board: Leaderboard) -> bool:
+    """Whether a row is better than the best by more than the standard error of the difference."""
+    first, second = (np.asarray(r.folds[board.measure]) for r in (row, board.best))
+    common = np.isfinite(first) & np.isfinite(second)
+    if board.sizes is None or not common.any():
+        return False
+    gain = Summary.of((MEASURES[board.measure].sign * (first - second)[common]).tolist())
+    training, test = board.sizes
+    # Nadeau and Bengio's correction, as in `corrected_resampled_t_test`.
+    return gain.mean > gain.se * math.sqrt(1.0 + common.sum() * test / training)
 
 
 def stack_shares(board: Leaderboard) -> dict[str, float]:
