@@ -1,27 +1,30 @@
 """Is the figure that `fit` prints the one that new groups get?
 
-``python -m benchmarks.new_groups`` holds a quarter of the groups of several tables out, trains on the
-others once with and once without the groups stated, and measures what was held out. Finished tables
-are kept in a file and not measured again; ``--write docs/uncertainty.md`` puts the result into the page.
+``python -m benchmarks.new_groups`` holds a quarter of the groups of several tables out, trains on
+the others once with and once without the groups stated, and measures what was held out. Finished
+tables are kept in a file and not measured again; ``--write docs/uncertainty.md`` puts the result
+into the page.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-START, END = "<!-- new groups: start -->", "<!-- new groups: end -->"
+from benchmarks.pages import Pieces, markdown_table, write_between
+
 MODEL = "OrdinalBagging trees"
 CONFIDENCE = 0.9
+WAYS = ("stated", "plain")
 HEAD = (
     "table", "groups", "rows", "stated: MAE", "new groups", "coverage", "new groups",
     "not stated: MAE", "coverage of new groups",
@@ -136,19 +139,19 @@ def _on_new_groups(model: Any, frame: pd.DataFrame, table: Grouped) -> Any:
     )
 
 
-def lines(results: list[dict[str, Any]]) -> list[str]:
-    """A Markdown table of means over the quarters."""
-    found = [f"| {' | '.join(HEAD)} |", f"| --- {'| ---: ' * (len(HEAD) - 1)}|"]
+def table_of(results: list[dict[str, Any]]) -> str:
+    """Means over the quarters."""
+    rows = []
     for r in results:
         mean = {key: float(np.mean(value)) for key, value in r.items() if isinstance(value, list)}
-        cells = [
+        figures = {key: f"{mean[f'{key}_mae']:.3f} ± {mean[f'{key}_se']:.3f}" for key in WAYS}
+        rows.append([
             r["table"], f"{r['groups']:,}", f"{r['rows']:,}",
-            f"{mean['stated_mae']:.3f} ± {mean['stated_se']:.3f}", f"{mean['stated_new_mae']:.3f}",
+            figures["stated"], f"{mean['stated_new_mae']:.3f}",
             f"{mean['stated_coverage']:.0%}", f"{mean['stated_new_coverage']:.0%}",
-            f"{mean['plain_mae']:.3f} ± {mean['plain_se']:.3f}", f"{mean['plain_new_coverage']:.0%}",
-        ]  # fmt: skip
-        found.append(f"| {' | '.join(cells)} |")
-    return found
+            figures["plain"], f"{mean['plain_new_coverage']:.0%}",
+        ])  # fmt: skip
+    return markdown_table(HEAD, rows)
 
 
 def summary(results: list[dict[str, Any]]) -> str:
@@ -175,25 +178,14 @@ def main() -> None:
     parser.add_argument("--store", type=Path, default=Path("build/new_groups.jsonl"))
     parser.add_argument("--write", type=Path, help="the page that gets the table")
     options = parser.parse_args()
-    options.store.parent.mkdir(parents=True, exist_ok=True)
-    known = {}
-    if options.store.exists():
-        known = {r["table"]: r for r in map(json.loads, options.store.read_text().splitlines())}
-    for table in tables():
-        if table.name not in known:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                known[table.name] = measure(table, options.splits)
-            with options.store.open("a") as file:
-                file.write(json.dumps(known[table.name]) + "\n")
-    results = list(known.values())
-    text = "\n".join([*lines(results), "", summary(results)])
+    pieces = Pieces(options.store)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = [pieces.get(t.name, partial(measure, t, options.splits)) for t in tables()]
+    text = f"{table_of(results)}\n\n{summary(results)}"
     print(text)
     if options.write is not None:
-        page = options.write.read_text(encoding="utf-8")
-        before, rest = page.split(START)
-        after = rest.split(END)[1]
-        options.write.write_text(f"{before}{START}\n{text}\n{END}{after}", encoding="utf-8")
+        write_between(options.write, "new groups", text)
 
 
 if __name__ == "__main__":

@@ -104,6 +104,9 @@ def test_one_label_in_the_past_is_nothing_to_learn_from():
     design = RowDesign.of(6, time=[1, 1, 1, 2, 2, 2])
     with pytest.raises(ValueError, match="leave nothing to learn from"):
         design.folds(np.array([0, 0, 0, 1, 1, 0]), 2)
+    far = RowDesign.of(6, time=np.arange(6), gap=9)
+    with pytest.raises(ValueError, match="Times and a gap leave nothing"):
+        far.folds(np.array([0, 1, 0, 1, 1, 0]), 2)
 
 
 @pytest.mark.parametrize("known", [{}, {"groups": 1}, {"time": 1}, {"groups": 1, "time": 1}])

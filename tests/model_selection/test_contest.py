@@ -345,6 +345,47 @@ def test_a_cost_ranks_the_models_and_is_handed_to_those_that_take_one(table):
         run_contest(table, candidates=roster(ODDS), cost=[[0, 1], [1, 0]])
 
 
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        ({"groups": np.zeros(120)}, "groups must be two or more; found only 0"),
+        ({"time": np.zeros(120)}, "time must have two values or more"),
+        ({"time": np.full(120, np.nan)}, "time must hold finite numbers"),
+        ({"time": np.arange(120), "gap": 500}, "Times and a gap leave nothing to learn from"),
+        ({"sample_weight": np.zeros(120)}, "sample_weight must have a positive entry"),
+        ({"sample_weight": np.arange(120) < 1}, "two classes among the rows of positive weight"),
+        ({"cv": 1}, "cv must be an integer of at least 2"),
+        ({"budget": -1}, "budget must be a number of seconds"),
+    ],
+)
+def test_rows_that_no_folds_can_be_made_of(stated, message):
+    X, codes = ordinal_data()
+    with pytest.raises(ValueError, match=message):
+        run_contest(X, codes, candidates=roster(ODDS), **stated)
+
+
+def test_what_is_scarce_gives_fewer_folds_and_is_said():
+    X, codes = ordinal_data()
+    for stated, words in (
+        ({"groups": np.arange(120) % 3}, "3 folds of whole groups"),
+        ({"groups": codes}, "folds of whole groups"),
+        ({"time": np.arange(120) // 60}, "1 window of time"),
+    ):
+        board = run_contest(X, codes, candidates=roster(ODDS), repeats=1, **stated)
+        assert words in board.how
+        assert board.best.n_folds == board.planned
+
+
+def test_a_class_without_weight_is_a_level_that_nobody_has():
+    X, codes = ordinal_data()
+    weights = np.where(codes == codes.max(), 0.0, 1.0)
+    board = run_contest(
+        X, codes, candidates=roster(ODDS), folds=3, repeats=1, sample_weight=weights
+    )
+    assert codes.max() not in board.predictions_["odds"].y_pred
+    assert not np.isin(board.predictions_["odds"].rows, np.flatnonzero(weights == 0)).any()
+
+
 def test_a_model_that_fails_does_not_stop_the_others(table):
     not_v_shaped = [[0, 5, 1, 2], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0]]
     board = run_contest(

@@ -6,16 +6,16 @@ import pytest
 
 from echelon.tables import TableError, labelled_table
 from echelon.tables.guessing import edge_codes, guess_column
-from echelon.tables.left_out import weight_name
 from echelon.tables.options import StatedColumn, TableOptions
 
 N = 60
+Y = np.random.default_rng(1).permutation(N) % 3
 LIKERT = ["strongly disagree", "disagree", "neutral", "agree", "strongly agree"]
 
 
 def frame_of(**columns):
     rng = np.random.default_rng(0)
-    base = {"size": rng.normal(size=N), **columns, "y": np.arange(N) % 3}
+    base = {"size": rng.normal(size=N), **columns, "y": Y}
     return pd.DataFrame({name: np.resize(values, N) for name, values in base.items()})
 
 
@@ -88,22 +88,25 @@ def test_a_target_with_a_code_beyond_its_scale_is_refused():
     assert table.classes == [1, 2, 3, 4] and len(table.X) == N * 4 // 5
 
 
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("weight", "maybe"),
-        ("wt", "maybe"),
-        ("pw", "weight"),
-        ("survey_weight", "weight"),
-        ("WTMEC2YR", "weight"),
-        ("wgt_final", "weight"),
-        ("height", None),
-        ("sweight", None),
-        ("growth", None),
-    ],
-)
-def test_names_of_weights(name, found):
-    assert weight_name(name) == found
+@pytest.mark.parametrize("name", ["pw", "survey_weight", "WTMEC2YR", "wgt_final", "wtssall"])
+def test_names_of_survey_weights(name):
+    table = labelled_table(frame_of(**{name: np.linspace(0.5, 90, 7)}), "y")
+    assert list(table.X) == ["size"]
+    assert any("survey weight" in str(note) for note in table.notes)
+
+
+@pytest.mark.parametrize("name", ["Whole_weight", "curb-weight", "weight_kg", "height", "growth"])
+def test_weights_of_things_are_inputs(name):
+    table = labelled_table(frame_of(**{name: np.linspace(0.1, 0.7, 7)}), "y")
+    assert list(table.X) == ["size", name]
+    assert not any("weight" in str(note) for note in table.notes)
+
+
+def test_a_weight_with_a_mean_of_one_is_one_of_rows():
+    table = labelled_table(frame_of(weight_full=[0.4, 1.6], weight=[1501.5, 2002.5]), "y")
+    assert list(table.X) == ["size", "weight"]
+    assert any("its mean is one" in str(note) for note in table.notes)
+    assert any("if it is a survey weight" in str(note) for note in table.notes)
 
 
 def test_weights_and_owners_are_no_inputs_unless_that_is_stated():
@@ -117,6 +120,42 @@ def test_weights_and_owners_are_no_inputs_unless_that_is_stated():
     ]
     kept = labelled_table(frame, keep=["pw", "patient", "weight"])
     assert kept.schema.names == ["size", "pw", "patient", "weight"] and kept.notes == ()
+
+
+@pytest.mark.parametrize("name", ["id", "user_id", "caseID", "patient", "RESP", "idno"])
+def test_identifiers_that_repeat_are_groups(name):
+    table = labelled_table(frame_of(**{name: np.arange(30)}))
+    assert table.schema.names == ["size"] and list(table.owners) == [name]
+    assert f"give group={name!r}, or keep" in table.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "note"),
+    [
+        ("judge", np.arange(9), "if rows of one value belong together, give group='judge'."),
+        ("visit_week", np.arange(4), "if the model is for later rows, give time='visit_week'."),
+        ("seen", pd.date_range("2020-01-01", periods=30), "give time='seen'."),
+    ],
+)
+def test_inputs_that_may_be_groups_or_times_are_told(name, values, note):
+    table = labelled_table(frame_of(**{name: values}))
+    assert table.schema.names == ["size", name]
+    assert [str(told).endswith(note) for told in table.notes] == [True]
+    stated = labelled_table(frame_of(**{name: values}), keep=[name])
+    assert stated.notes == ()
+
+
+@pytest.mark.parametrize(
+    "cells", [np.array(["c", "a", "b"])[Y], Y + 7, 10 * Y - np.linspace(0, 1, N)]
+)
+def test_an_input_that_tells_every_label_is_told(cells):
+    table = labelled_table(frame_of(copy=cells))
+    (note,) = table.notes
+    assert "'copy' tells the label of every row" in note and "drop=['copy']" in note
+    assert labelled_table(frame_of(copy=cells), keep=["copy"]).notes == ()
+    other = np.array(cells)
+    other[0] = cells[np.flatnonzero(Y[0] != Y)[0]]
+    assert labelled_table(frame_of(copy=other)).notes == ()
 
 
 def test_measures_with_the_name_of_an_owner_are_inputs():

@@ -194,6 +194,7 @@ def test_dates_in_other_forms_are_read_and_told(tmp_path):
     assert table.schema.columns[0].kind == "date" and table.X["day"][0] == 19723.0
     assert table.notes == (
         "Column 'day' is read as dates of the form %d.%m.%Y, such as '1.1.2024'.",
+        "Column 'day' is an input; if the model is for later rows, give time='day'.",
     )
 
 

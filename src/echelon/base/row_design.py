@@ -118,9 +118,11 @@ class RowDesign:
         ]
         usable = [s for s in found if len(s[1]) and len(np.unique(labels[s[0]])) > 1]
         if not usable:
+            known = {"groups": self.groups, "times": self.times, "a gap": self.gap or None}
+            stated = " and ".join(name for name, value in known.items() if value is not None)
             raise ValueError(
-                "Groups and times leave nothing to learn from: what lies before or beside the rows "
-                "held out has one label only. Give more rows, or leave groups or times out."
+                f"{stated.capitalize()} leave nothing to learn from: no rows held out have rows of "
+                "two labels before or beside them. Give more rows, or leave some of that out."
             )
         return usable
 

@@ -347,6 +347,12 @@ def compare_models(
     known = scale.classes.tolist()
     entries = {n: Entry(n, fresh(model, classes=known)) for n, model in models.items()}
     design = RowDesign.of(len(codes), sample_weight, groups, time, gap)
+    counted = np.unique(codes[design.counted(len(codes))])
+    if len(counted) < 2:
+        of_weight = "" if design.weights is None else " among the rows of positive weight"
+        raise ValueError(
+            f"y must have at least two classes{of_weight}; found {known[counted[0]]!r}."
+        )
     splits, how = contest_splits(codes, design, folds, repeats, random_state, cv, X)
     experiment = Experiment(
         X, y, known, splits, entries, None, random_state, strict=True, design=design, how=how
@@ -404,8 +410,6 @@ def make_experiment(
     X, y, classes, schema = _read(table, y, classes)
     scale, codes = read_scale(y, classes)
     known = scale.classes.tolist()
-    if len(np.unique(codes)) < 2:
-        raise ValueError(f"y must have at least two classes; found {known[codes[0]]!r}.")
     if _num_samples(X) != len(codes):
         raise ValueError(
             f"y must have a label for every row; found {len(codes)} labels for {_num_samples(X)} "
@@ -430,6 +434,12 @@ def make_experiment(
         for name, candidate in roster.items()
     }
     design = RowDesign.of(len(codes), sample_weight, groups, time, gap)
+    counted = np.unique(codes[design.counted(len(codes))])
+    if len(counted) < 2:
+        of_weight = "" if design.weights is None else " among the rows of positive weight"
+        raise ValueError(
+            f"y must have at least two classes{of_weight}; found {known[counted[0]]!r}."
+        )
     splits, how = contest_splits(codes, design, folds, repeats, random_state, cv, X)
     return Experiment(X, y, known, splits, entries, cost, random_state, design=design, how=how)
 

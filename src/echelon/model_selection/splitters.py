@@ -70,6 +70,7 @@ def contest_splits(
         splits = [(a, b) for a, b in kept if len(a) and len(b)]
         return splits, f"{len(splits)} splits as given"
     if cv is not None:
+        require_count("cv", cv, 2)
         folds, repeats = int(cv), 1
     if counted.is_plain:
         splits = repeated_splits(known, folds, repeats, random_state)
@@ -89,7 +90,7 @@ def _designed_words(design: RowDesign, n: int, repeats: int) -> str:
     if design.times is None:
         return f"{n // repeats} folds of whole groups{_times(repeats)}"
     if design.groups is None:
-        return f"{n} windows of time, each after what is learnt from"
+        return f"{n} window{'s' if n > 1 else ''} of time, each after what is learnt from"
     return f"{n} parts of later rows of groups that are not learnt from"
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..ordinal.arrays import are_whole
+from ..ordinal.labels import read_scale
 from .column import without_values
 from .faults import (
     Argument,
@@ -28,10 +29,11 @@ from .guessing import (
     notes_on_guesses,
 )
 from .labels import absent_levels, ordered_labels
-from .left_out import left_out_reason, maybe_weight, weight_name
+from .left_out import left_out_reason, maybe_roles
 from .options import StatedColumn, TableOptions
 from .roles import group_codes, row_times, row_weights
 from .schema import Schema
+from .target_copies import copy_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,6 +138,10 @@ def read_columns(frame: pd.DataFrame, known: TableOptions, source: str) -> Table
             with _gathered(problems):
                 name = roles[role]
                 found[f"{role}s"] = convert(frame[name], name, stated, known)
+    if "y" in found:
+        codes = read_scale(found["y"], found["classes"])[1]
+        guessed = [name for name in inputs.guesses if stated[name].role is None]
+        inputs.notes += copy_notes(frame, guessed, codes)
     found["owners"] = {}
     for name, reason in inputs.left_out.items():
         if "group" in reason.arguments:
@@ -280,14 +286,14 @@ def _read_input(
     guess = guess_column(name, series, stated, known, label)
     if guess.problem is not None:
         inputs.problems.append(TableError(*guess.problem.parts))
-    elif stated.role is None:
+    notes = list(guess.notes)
+    if guess.problem is None and stated.role is None:
         reason = left_out_reason(name, series, guess.column, with_roles)
         if reason is not None:
             inputs.left_out[name] = reason
             inputs.notes.append(reason)
             return
-        may_weigh = weight_name(name) == "maybe" or weight_name(label) is not None
-        if with_roles and guess.column.kind == "number" and may_weigh:
-            inputs.notes.append(maybe_weight(name))
-    inputs.notes += guess.notes
+        if with_roles:
+            notes += maybe_roles(name, series, guess.column)
+    inputs.notes += notes
     inputs.guesses[name] = guess

@@ -18,18 +18,26 @@ _LONG_DIGITS = 9
 _ID_NAME = re.compile(r"(^|[\W_])(id|ids|uuid|guid|index|key|rownames?|row)$", re.IGNORECASE)
 _CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
 _OWNER = re.compile(
-    r"(patient|user|subject|respondent|customer|client|participant|person|student|pupil|household|"
-    r"rater|judge|reviewer|store|shop|school|site|centre|center|clinic|hospital)"
-    r"([\W_]?(id|no|nr|num|number|code))?",
+    r"(patient|user|subj(ect)?|resp(ondent)?|customer|client|participant|person|student|pupil|"
+    r"teacher|employee|family|household|animal|rater|judge|reviewer|store|shop|school|site|centre|"
+    r"center|clinic|hospital|case)([\W_]?(id|no|nr|num|number|code))?|(.*[\W_])?id(s|no)?",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"(.*[\W_])?(date|time|year|month|week|day|hour|minute|wave|visit|session|round|period|"
+    r"occasion)",
     re.IGNORECASE,
 )
 _SURVEY_WEIGHT = re.compile(
-    r"(^|[\W_])(pw|wgt|wts?|wtmec\w*|wtint\w*|weights?|weighting|pweight|fweight|aweight)\d*([\W_]|$)"
-    r"|(survey|sample|sampling|person|post|design|final|case)[\W_]?we?i?gh?t",
+    r"(^|[\W_])(pw|wgt\w*|wtmec\w*|wtint\w*|wtss\w*|w_f\w*wt|weighting|[afdp]weight|pspwght)"
+    r"\d*([\W_]|$)|(survey|sample|sampling|person|post|design|final|case)[\W_]?we?i?gh?t",
     re.IGNORECASE,
 )
-#: Names that may as well be of a body.
-_ANY_WEIGHT = re.compile(r"(weight|wt)s?", re.IGNORECASE)
+# Of rows, of a body, of a parcel: the cells tell.
+_ANY_WEIGHT = re.compile(r"(^|[\W_])(weight|wt)s?\d*([\W_]|$)", re.IGNORECASE)
+_PLAIN_WEIGHT = re.compile(r"\W*(weight|wt)s?\W*", re.IGNORECASE)
+# Weights of rows are usually scaled to a mean of one.
+_NEAR_ONE = 0.01
 
 
 def left_out_reason(
@@ -37,9 +45,10 @@ def left_out_reason(
 ) -> Sentence | None:
     """Why a column is no input unless that is stated, in a sentence; or None."""
     stated = Argument("keep", [name])
-    if with_roles and weight_name(name) == "weight" and column.kind == "number":
+    reason = _weight_reason(name, series) if with_roles and column.kind == "number" else None
+    if reason is not None:
         return Sentence(
-            f"Column {name!r} left out, because its name is that of a survey weight: give ",
+            f"Column {name!r} left out, because {reason}: give ",
             Argument("weight", name),
             " to use it as such, or ",
             stated,
@@ -59,13 +68,21 @@ def left_out_reason(
     )
 
 
-def maybe_weight(name: str) -> Sentence:
-    """A note on an input that may be a weight of rows."""
-    return Sentence(
-        f"Column {name!r} is an input; if it is a survey weight, give ",
-        Argument("weight", name),
-        ".",
-    )
+def maybe_roles(name: str, series: Any, column: Column) -> list[Sentence]:
+    """Notes on an input that may be a weight of rows, what they belong to, or their time."""
+    found = []
+    if column.kind == "number" and (
+        _PLAIN_WEIGHT.fullmatch(name) or _SURVEY_WEIGHT.search(column.label)
+    ):
+        found.append(("it is a survey weight", "weight"))
+    if _is_owner(name) and column.kind in ("number", "category") and _is_shared(series):
+        found.append(("rows of one value belong together", "group"))
+    if column.kind == "date" or (column.kind == "number" and _TIME.fullmatch(name)):
+        found.append(("the model is for later rows", "time"))
+    return [
+        Sentence(f"Column {name!r} is an input; if {reason}, give ", Argument(role, name), ".")
+        for reason, role in found
+    ]
 
 
 def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
@@ -73,7 +90,7 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
         return "it names queries"
     if len(series) < _FEWEST_ROWS or column.kind not in ("number", "category"):
         return None
-    if _OWNER.fullmatch(name) and _repeats(series):
+    if _is_owner(name) and _repeats(series):
         return f"it repeats, {series.nunique():,} values in {len(series):,} rows"
     if len(column.levels or ()) > max(_NAMES, len(series) // 2):
         return f"it has {len(column.levels or ()):,} different texts in {len(series):,} rows"
@@ -91,11 +108,19 @@ def _identifier_reason(name: str, series: Any, column: Column) -> str | None:
     )
 
 
+def _is_owner(name: str) -> bool:
+    return bool(_OWNER.fullmatch(name) or _CAMEL_ID.search(name))
+
+
 def _repeats(series: Any) -> bool:
+    return _is_shared(series) and series.nunique() > _FEWEST_ROWS
+
+
+def _is_shared(series: Any) -> bool:
+    """Whether whole numbers or texts, three or more, have rows in common."""
     if series.dtype.kind == "f" and (series.dropna() % 1 != 0).any():
         return False
-    distinct = series.nunique()
-    return distinct > _FEWEST_ROWS and distinct <= 0.8 * len(series)
+    return 3 <= series.nunique() <= 0.8 * len(series)
 
 
 def _counting_reason(called: Mapping[str, str], values: np.ndarray) -> str | None:
@@ -112,14 +137,24 @@ def _counting_reason(called: Mapping[str, str], values: np.ndarray) -> str | Non
     return None
 
 
-def weight_name(name: str) -> str | None:
-    """``"weight"`` for the name of a survey weight, ``"maybe"`` for one that may be, else None.
+def _weight_reason(name: str, series: Any) -> str | None:
+    """Why a number looks like a weight of rows.
 
     Examples
     --------
-    >>> weight_name("WTMEC2YR"), weight_name("weight"), weight_name("height")
-    ('weight', 'maybe', None)
+    >>> import pandas as pd
+    >>> _weight_reason("WTMEC2YR", pd.Series([4291.8, 32189.1]))
+    'its name is that of a survey weight'
+    >>> _weight_reason("weight", pd.Series([0.6, 1.4]))
+    'its name is that of a weight and its mean is one'
+    >>> _weight_reason("shell_weight", pd.Series([0.24, 0.31])) is None
+    True
     """
-    if _ANY_WEIGHT.fullmatch(name.strip()):
-        return "maybe"
-    return "weight" if _SURVEY_WEIGHT.search(name) else None
+    if _SURVEY_WEIGHT.search(name):
+        return "its name is that of a survey weight"
+    if not _ANY_WEIGHT.search(name):
+        return None
+    values = np.asarray(series, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    usual = len(values) and values.min() >= 0.0 and abs(values.mean() - 1.0) <= _NEAR_ONE
+    return "its name is that of a weight and its mean is one" if usual else None
