@@ -343,8 +343,8 @@ def _light_classes(kind: type, state: dict[str, Any]) -> Any:
         two = isinstance(classes, np.ndarray) and classes.shape == (2,)
         require_state(two and classes.dtype.kind in "biuU", "its classes are not two")
         require_state(classes[0] < classes[1] and model._n_classes == 2, "its classes are not two")
-        require_state(text is not None, "it has classes without trees")
-        gives = model._objective == "binary" and "\nobjective=binary " in text
+        require_state(isinstance(text, str), "it has classes without trees")
+        gives = model._objective == "binary" and "\nobjective=binary " in str(text)
         require_state(gives, "its trees do not give probabilities")
         model._classes = classes
         model._le = LabelEncoder().fit(classes)

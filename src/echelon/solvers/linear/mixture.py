@@ -68,7 +68,11 @@ def mixture_weights(
         gap = max(0.0, float(np.log(gradient.max())))
         if gap <= tol:
             break
-        target = _newton_target(quotients, share, gradient)
+        try:
+            target = _newton_target(quotients, share, gradient)
+        except (np.linalg.LinAlgError, RuntimeError):
+            # Rounding leaves no factor, or non-negative least squares gives up: the gap says so.
+            break
         moved = _line_search(ratios, share, weights, target, gradient)
         if moved is None:
             break
