@@ -73,9 +73,14 @@ def fit(
         seconds = read_seconds(budget)
         require_places((data, cost, sign), save=save)
         require_key(sign)
-        from echelon.model_selection.stack import board_candidate
+        from echelon.model_selection.stack import STACK, board_candidate
         from echelon.tables import read_labelled_table
 
+        if model.casefold() == STACK.casefold():
+            raise UsageError(
+                f"--model {model} is a mixture of the models of a comparison; --model {AUTO} and "
+                "echelon compare --save fit it where it wins."
+            )
         table = read_labelled_table(data, target, order, drop_unlabelled=drop_unlabelled, **reading)
         show_table(table, data)
         options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
