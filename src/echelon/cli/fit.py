@@ -84,15 +84,27 @@ def fit(
         seconds, equivalence = read_seconds(budget), read_equivalence(margin, prefer)
         require_places((data, cost, sign), save=save)
         require_key(sign)
-        from echelon.model_selection.roster import find_candidate
+        from echelon.model_selection.stack import STACK, board_candidate
         from echelon.tables import read_labelled_table
 
+        if model.casefold() == STACK.casefold():
+            raise UsageError(
+                f"--model {model} is a mixture of the models of a comparison; --model {AUTO} and "
+                "echelon compare --save fit it where it wins."
+            )
         table = read_labelled_table(data, target, order, drop_unlabelled=drop_unlabelled, **reading)
         show_table(table, data)
         options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
         options["gap"] = gap
         board = _contest(table, seconds, **options, **equivalence) if model == AUTO else None
-        candidate = find_candidate(model if board is None else board.chosen.model, seed)
+        candidate = board_candidate(
+            board,
+            model if board is None else board.chosen.model,
+            table.schema,
+            classes=table.classes,
+            cost=options["cost"],
+            random_state=seed,
+        )
         options |= {"confidence": confidence, "leaderboard": board}
         _train(table, candidate, save, sign, **options)
 

@@ -28,6 +28,7 @@ from .roster import Candidate
 from .roster import candidates as all_candidates
 from .schedule import Schedule
 from .splitters import contest_splits
+from .stack import with_stack
 from .workers import count_jobs, run_tasks
 
 
@@ -385,7 +386,7 @@ def finish(
     n_jobs: int | None = None,
     on_progress: Callable[[ContestProgress], None] | None = None,
 ) -> Leaderboard:
-    """Run a contest to its end or to Ctrl-C, and give its table."""
+    """Run a contest to its end or to Ctrl-C, and give its table, with the stack if that wins."""
     interrupted = False
     try:
         with closing(contest.run(budget=budget, n_jobs=n_jobs)) as steps:
@@ -394,7 +395,8 @@ def finish(
                     on_progress(progress)
     except KeyboardInterrupt:
         interrupted = True
-    return replace(contest.board(), interrupted=interrupted)
+    board = with_stack(contest.board(), contest.experiment)
+    return replace(board, interrupted=interrupted)
 
 
 def make_experiment(
@@ -441,6 +443,7 @@ def make_experiment(
             candidate.group,
             calibrated=True,
             complexity=candidate.complexity,
+            decision=candidate.decision,
         )
         for name, candidate in roster.items()
     }

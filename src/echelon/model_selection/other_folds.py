@@ -24,7 +24,7 @@ from ..pairs.misranking import count_pairs
 from ..tables import LabelledTable
 from ..tables.faults import Argument, Sentence
 from .contest import ExperimentRun
-from .experiment import Entry, Experiment
+from .experiment import Experiment
 from .leaderboard import Leaderboard
 from .splitters import contest_splits
 
@@ -104,7 +104,7 @@ def other_folds(
     if entry is None:
         return []
     model = clone(entry.estimator).set_params(**best.usual_settings)
-    entries = {best.model: Entry(best.model, model, calibrated=entry.calibrated)}
+    entries = {best.model: replace(entry, estimator=model, settings={})}
     codes = read_scale(experiment.y, experiment.classes)[1]
     for suspect in islice(suspects(table, codes, experiment.design), _MOST):
         try:
