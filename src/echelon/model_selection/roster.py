@@ -86,7 +86,7 @@ class Candidate:
         return 1 if self.inputs == "linear" else 2 if self.name in _SUMS_OF_CUTS else 3
 
 
-_SUMS_OF_CUTS = ("AdaBoostOR stumps", "RankRules", "ThresholdedRanker RankBoost")
+_SUMS_OF_CUTS = ("AdaBoostOR stumps", "RankRules")
 
 
 def candidates(random_state: int = 0) -> dict[str, Candidate]:
