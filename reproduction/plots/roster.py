@@ -167,6 +167,7 @@ def measure_roster(
             budget=seconds,
             folds=folds,
             repeats=repeats,
+            racing=False,
             n_jobs=jobs,
             store=folder / f"{name}.jsonl",
         )

@@ -205,6 +205,31 @@ def test_model_and_report_are_of_the_best(run, monkeypatch, messy, tmp_path, cap
     assert said.err.splitlines()[-3:] == [*lines, "Report: confusion"]
 
 
+def test_a_saved_model_that_is_no_better_than_one_label_is_warned_of(run, messy, tmp_path, capsys):
+    saved = tmp_path / "m.echelon"
+    arguments = ["--order", ORDER, *options(tmp_path, models="median label"), "--save", saved]
+    assert run("compare", messy, *arguments) == 3
+    error = capsys.readouterr().err
+    assert "Warning: median label is no better than one label for all rows (MAE " in error
+    assert saved.exists()
+
+
+def test_stopped_models_are_told_in_one_line(capsys):
+    from echelon.cli.compare import _print
+
+    best = LeaderboardRow("odds", {"mae": np.full(4, 0.1)}, 0.1)
+    fold = np.array([0.3, np.nan, np.nan, np.nan])
+    note = "Stopped after 1 fold: behind by 0.200."
+    rest = [LeaderboardRow(name, {"mae": fold}, 0.1, note=note, behind=0.2) for name in "ab"]
+    _print(Leaderboard.of([*rest, best], sizes=(80, 20), planned=4))
+    said = capsys.readouterr().out
+    assert (
+        "Stopped early: a after 1 fold: behind by 0.200; b after 1 fold: behind by 0.200." in said
+    )
+    assert "Not all folds" not in said
+    assert said.index("odds") < said.index("a ")
+
+
 def test_models_that_all_fail(run, messy, tmp_path, capsys):
     cost = tmp_path / "cost.csv"
     cost.write_text("0,5,1,1,1\n1,0,1,1,1\n1,1,0,1,1\n1,1,1,0,1\n1,1,1,1,0\n")
@@ -224,6 +249,7 @@ BAD = {
     "plot": ("a,y\n1,1\n2,2\n", ["--plot", "p.txt"], "--plot must end in .svg, .png or .pdf"),
     "report": ("a,y\n1,1\n2,2\n", ["--report", "r.txt"], "--report must end in .html"),
     "budget": ("a,y\n1,1\n2,2\n", ["--budget", "soon"], "such as 90s, 10m"),
+    "no budget": ("a,y\n1,1\n2,2\n", ["--budget", "0"], "such as 90s, 10m"),
     "model": ("a,y\n1,1\n2,2\n", ["--models", "oracle"], "There is no model 'oracle'"),
     "no models": ("a,y\n1,1\n2,2\n", ["--models", ","], "at least one model"),
     "cost file": ("a,y\n1,1\n2,2\n", ["--cost", "nowhere.csv"], "nowhere.csv"),

@@ -1,10 +1,13 @@
+import errno
 import json
 import math
-import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
-from concurrent.futures import Future
+import warnings
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
@@ -15,6 +18,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 from support.data import ordinal_data
+from support.simulated import Deadly
 
 from echelon import (
     LinearSVOR,
@@ -24,6 +28,7 @@ from echelon import (
     RankRules,
     RoundedRegressor,
 )
+from echelon._utils.files import AppendLog
 from echelon.base.mixins import ThresholdModelMixin
 from echelon.base.row_design import RowDesign
 from echelon.metrics import cost_scorer, get_scorer
@@ -40,8 +45,9 @@ from echelon.model_selection import (
 from echelon.model_selection.contest import make_experiment
 from echelon.model_selection.experiment import Entry, Experiment, TooSlowError, run_fold, time_limit
 from echelon.model_selection.preparation import searched_settings
-from echelon.model_selection.schedule import FoldTask, Schedule
+from echelon.model_selection.schedule import FoldTask, Schedule, Step
 from echelon.model_selection.settings_search import inner_splits
+from echelon.model_selection.worker_processes import WorkerProcesses
 from echelon.tables import labelled_table
 
 ODDS = Candidate("odds", ProportionalOdds(alpha=1.0))
@@ -320,6 +326,30 @@ def test_a_store_that_cannot_be_used_is_a_warning(tmp_path):
     assert board.best.n_folds == 2
 
 
+def test_a_disk_that_fills_up_loses_nothing(monkeypatch, tmp_path):
+    X, y = ordinal_data()
+    appended, append = [], AppendLog.append
+
+    def fill_up(self, content, **options):
+        if len(appended) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        appended.append(content)
+        append(self, content, **options)
+
+    monkeypatch.setattr(AppendLog, "append", fill_up)
+    store = tmp_path / "store"
+    options = {"candidates": roster(RIDGE, ODDS), "folds": 3, "repeats": 1, "store": store}
+    with pytest.warns(RuntimeWarning, match="cannot be kept in .*: No space left on device"):
+        board = run_contest(X, y, racing=False, **options)
+    assert {row.n_folds for row in board.rows} == {3}
+    monkeypatch.setattr(AppendLog, "append", append)
+    ran = count_runs(monkeypatch)
+    again = run_contest(X, y, racing=False, **options)
+    assert len(ran) == 4
+    for ours, theirs in zip(again.rows, board.rows, strict=True):
+        np.testing.assert_array_equal(ours.folds["mae"], theirs.folds["mae"])
+
+
 def test_a_cost_ranks_the_models_and_is_handed_to_those_that_take_one(table):
     rules = Candidate("rules", RankRules(20, random_state=0))
     board = run_contest(
@@ -420,9 +450,9 @@ def test_folds_run_while_processes_start_are_counted_by_processor_time(monkeypat
     )
     monkeypatch.setattr(workers._WorkerPool, "is_ready", lambda self: False)
     monkeypatch.setattr(workers._WorkerPool, "_start_workers", lambda self: None)
-    monkeypatch.setattr(workers._WorkerPool, "_stop_workers", lambda self: None)
+    steps = [Step(0), Step(1)]
     outcomes = [
-        outcome for _, outcome in workers.run_tasks(experiment, Schedule(["idle"], 2, jobs=2))
+        outcome for _, outcome in workers.run_tasks(experiment, Schedule(["idle"], steps, jobs=2))
     ]
     assert [outcome.error for outcome in outcomes] == ["", ""]
     for outcome in outcomes:
@@ -488,85 +518,146 @@ def test_a_time_limit_that_is_not_reached_leaves_nothing_behind():
         time.sleep(5.0)
 
 
-class DeadPool:
-    """An executor whose processes die with one model; the first has no time for others."""
+class BrokenPool(Executor):
+    """An executor that breaks with one model, or as soon as it is asked."""
 
-    started = 0
+    def __init__(self, fatal):
+        self.fatal = fatal
 
-    def __init__(self, **_):
-        DeadPool.started += 1
+    def submit(self, function, source, task):
+        if self.fatal is None:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        future = Future()
+        if task.model == self.fatal:
+            future.set_exception(BrokenProcessPool("A process has died."))
+        else:
+            future.set_result(function(source, task))
+        return future
+
+
+@pytest.mark.parametrize("fatal", ["odds", None])
+def test_an_executor_that_breaks_is_replaced(monkeypatch, table, fatal):
+    monkeypatch.setattr(workers, "WorkerProcesses", Inside)
+    with pytest.warns(RuntimeWarning, match="The executor broke .*; what is left runs in proc"):
+        board = run_contest(
+            table, candidates=roster(ODDS, RIDGE), folds=2, repeats=1, n_jobs=2,
+            executor=BrokenPool(fatal), racing=False,
+        )  # fmt: skip
+    assert not board.failures
+    assert {row.n_folds for row in board.rows} == {2}
+
+
+class Inside(Executor):
+    """Worker processes that are none."""
+
+    def __init__(self, n, folder):
+        pass
 
     def submit(self, function, *arguments):
         future = Future()
-        if arguments and arguments[0].model == "odds":
-            future.set_exception(BrokenProcessPool("gone"))
-        elif arguments and DeadPool.started > 1:
-            future.set_result(run_fold(DeadPool.experiment, arguments[0]))
-        elif arguments:
-            future.set_running_or_notify_cancel()
-        else:
-            future.set_result(None)
+        future.set_result(function(*arguments))
         return future
 
-    def shutdown(self, **_):
-        pass
+
+def test_a_pool_of_threads(table):
+    options = {"candidates": roster(ODDS, SEARCHED), "folds": 3, "repeats": 1}
+    filters = list(warnings.filters)
+    with ThreadPoolExecutor(2) as executor:
+        board = run_contest(table, executor=executor, n_jobs=2, **options)
+        # It is the user's, and can be used again.
+        assert executor.submit(int).result() == 0
+    alone = run_contest(table, **options)
+    for ours, theirs in zip(board.rows, alone.rows, strict=True):
+        np.testing.assert_array_equal(ours.folds["mae"], theirs.folds["mae"])
+    assert list(warnings.filters) == filters
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
 def test_a_process_that_dies_costs_its_model_only(monkeypatch, table):
-    from echelon.model_selection import contest
-
-    experiment = contest.make_experiment(table, candidates=roster(ODDS, RIDGE), folds=2, repeats=1)
-    DeadPool.experiment, DeadPool.started = experiment, 0
-    monkeypatch.setattr(workers, "ProcessPoolExecutor", DeadPool)
-    board = contest.finish(contest.ExperimentRun(experiment), n_jobs=2)
-    assert "ended unexpectedly" in board.failures["odds"]
-    # The other model ran beside it when the process died, and is not to blame.
+    # This process waits instead of taking the first tasks.
+    monkeypatch.setattr(workers._WorkerPool, "is_ready", lambda self: True)
+    deadly = Candidate("deadly", Deadly(Ridge()))
+    board = run_contest(table, candidates=roster(deadly, RIDGE), folds=2, repeats=1, n_jobs=2)
+    assert "ended unexpectedly" in board.failures["deadly"]
     assert [(row.model, row.n_folds) for row in board.rows] == [("ridge", 2)]
 
 
-def test_a_process_that_dies_between_tasks_is_replaced(monkeypatch, table):
-    from echelon.model_selection import contest
-
-    experiment = contest.make_experiment(table, candidates=roster(RIDGE), folds=2, repeats=1)
-    DeadPool.experiment, DeadPool.started, refusals = experiment, 1, iter([True])
-    submit = DeadPool.submit
-
-    def refuse_once(self, function, *arguments):
-        if arguments and next(refusals, False):
-            raise BrokenProcessPool("gone")
-        return submit(self, function, *arguments)
-
-    monkeypatch.setattr(DeadPool, "submit", refuse_once)
-    monkeypatch.setattr(workers, "ProcessPoolExecutor", DeadPool)
-    board = contest.finish(contest.ExperimentRun(experiment), n_jobs=2)
-    assert board.best.n_folds == 2
-
-
-def test_idle_processes_end_where_there_is_no_pgrep(monkeypatch, table, tmp_path):
-    # joblib kills through it; processes that stay are waited for when the program ends.
-    monkeypatch.setattr(workers._WorkerPool, "is_ready", lambda self: True)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    before = set(multiprocessing.active_children())
-    board = run_contest(table, candidates=roster(ODDS), folds=2, repeats=1, n_jobs=2)
-    assert board.best.n_folds == 2
-    assert set(multiprocessing.active_children()) <= before
-
-
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
-def test_processes_do_not_hear_ctrl_c_while_they_start(table):
+def test_processes_do_not_hear_ctrl_c_while_they_start_and_end_with_the_pool(table):
     pool = workers._WorkerPool(
         make_experiment(table, candidates=roster(RIDGE), folds=2, repeats=1), 1
     )
     try:
-        pids = list(pool._executor._processes)
-        assert pids
-        for pid in pids:
-            with open(f"/proc/{pid}/status") as file:
-                lines = dict(line.split(":", 1) for line in file)
-            masks = [int(lines[name], 16) for name in ("SigBlk", "SigIgn")]
-            assert (masks[0] | masks[1]) >> (signal.SIGINT - 1) & 1
+        [process] = pool._own.processes
+        with open(f"/proc/{process.pid}/status") as file:
+            lines = dict(line.split(":", 1) for line in file)
+        masks = [int(lines[name], 16) for name in ("SigBlk", "SigIgn")]
+        assert (masks[0] | masks[1]) >> (signal.SIGINT - 1) & 1
     finally:
         pool.close()
+    assert process.returncode is not None
+
+
+SCRIPT = """
+import os, sys
+from sklearn.linear_model import Ridge
+from echelon import RoundedRegressor
+from echelon.datasets import load_esl
+from echelon.model_selection import Candidate, run_contest, workers
+
+class Own(RoundedRegressor):
+    "A class of the script, that prints where answers go."
+    def fit(self, X, y):
+        os.write(1, b"fitted ")
+        return super().fit(X, y)
+
+workers._WorkerPool.is_ready = lambda self: True
+X, y = load_esl(return_X_y=True)
+show = lambda p: print("pids", os.getpid(), flush=True) if sys.argv[1:] and p.done == 2 else None
+board = run_contest(X, y, candidates={"own": Candidate("own", Own(Ridge()))}, n_jobs=2,
+                    folds=5, repeats=500 if sys.argv[1:] else 1, on_progress=show)
+print(board.best_, board.best.n_folds)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
+def test_a_script_needs_no_guard_and_its_workers_end_with_it(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert (run.returncode, run.stdout) == (0, "own 5\n")
+    assert set(run.stderr.split()) == {"fitted"}
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, script, "long"], env=environment, **streams) as parent:
+        assert parent.stdout.readline().startswith("pids")
+        parent.kill()
+        # The workers write to this stream too, which ends when they have ended.
+        assert "Traceback" not in parent.stderr.read()
+    assert not list(tmp_path.glob("echelon-*"))
+
+
+def test_what_is_no_executor(table):
+    with pytest.raises(TypeError, match="executor must be an executor of concurrent"):
+        run_contest(table, candidates=roster(RIDGE), executor=4)
+
+
+def test_a_worker_says_what_cannot_be_handed_over(tmp_path):
+    pool = WorkerProcesses(1, tmp_path / "folder")
+    try:
+        assert pool.submit(divmod, 7, 2).result() == (3, 1)
+        with pytest.raises(ZeroDivisionError):
+            pool.submit(divmod, 7, 0).result()
+        # A generator cannot be pickled.
+        with pytest.raises(TypeError, match="cannot pickle"):
+            pool.submit(eval, "(i for i in [])").result()
+        with pytest.raises(BrokenExecutor, match="ended unexpectedly"):
+            pool.submit(os._exit, 3).result()
+        assert pool.submit(max, 1, 2).result() == 2
+    finally:
+        pool.shutdown()
+    with pytest.raises(RuntimeError, match="have ended"):
+        pool.submit(max, 1, 2)
 
 
 def test_without_lightgbm_there_is_no_such_candidate(monkeypatch):
@@ -647,3 +738,25 @@ def test_names_are_forgiving(name):
 def test_unknown_names_list_the_known(name, message):
     with pytest.raises(ValueError, match=message):
         find_candidate(name)
+
+
+class Counted(RoundedRegressor):
+    """A model that remembers the rows of its fits."""
+
+    sizes: list[int] = []  # noqa: RUF012 - shared on purpose
+
+    def fit(self, X, y, sample_weight=None):
+        Counted.sizes.append(len(X))
+        return super().fit(X, y)
+
+
+def test_settings_are_searched_on_a_part_of_many_rows():
+    X, y = ordinal_data(n=9000)
+    searched = Candidate("counted", Counted(Ridge()), {"regressor__alpha": (1.0, 10.0)})
+    Counted.sizes.clear()
+    tune(searched, X, y, classes=[0, 1, 2, 3])
+    # Six fits to two thirds of a part see as many rows as there are.
+    assert sum(Counted.sizes) == pytest.approx(9000, abs=6) and len(Counted.sizes) == 6
+    Counted.sizes.clear()
+    tune(searched, X[:1500], y[:1500], classes=[0, 1, 2, 3])
+    assert Counted.sizes == [1000] * 6

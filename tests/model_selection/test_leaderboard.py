@@ -26,6 +26,7 @@ from echelon.model_selection import (
     mixed_columns,
     run_contest,
 )
+from echelon.ordinal.labels import OrdinalScale
 
 
 def test_figures_are_those_of_cross_validation():
@@ -370,3 +371,24 @@ def test_names_are_text_in_spreadsheets_and_markdown():
     board = Leaderboard.of(rows, "mae", sizes=(4, 2), planned=2, failures={})
     assert board.to_csv().splitlines()[1].startswith("'=cmd|x,")
     assert "=cmd\\|x" in board.to_markdown()
+
+
+def test_whether_one_label_for_all_rows_is_as_good():
+    truth = np.array([0, 1, 1, 1, 2, 2])
+    scale = OrdinalScale(np.arange(3))
+    everyone = np.arange(6)
+
+    def row(name, codes, group=""):
+        errors = {"mae": np.array([np.abs(np.asarray(codes) - truth).mean()])}
+        folds = ((everyone, np.asarray(codes), None),)
+        return LeaderboardRow(name, errors, 0.1, group=group, predictions=folds)
+
+    good, bad = row("good", [0, 1, 1, 1, 2, 1]), row("bad", [2, 1, 1, 1, 0, 2])
+    base = row("base", [1] * 6, "baseline")
+    known = {"labels": scale, "truth": truth, "planned": 1}
+    for others in ([], [base]):
+        board = Leaderboard.of([good, bad, *others], **known)
+        assert board.lost_to_constant("good") is None
+        assert board.lost_to_constant("bad") == pytest.approx((4 / 6, 0.5))
+    assert board.lost_to_constant("base") == pytest.approx((0.5, 0.5))
+    assert board.lost_to_constant("nobody") is None

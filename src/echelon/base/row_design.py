@@ -140,6 +140,27 @@ class RowDesign:
                 continue
         return replace(self, groups=None, times=None).folds(labels, n_folds, rng)
 
+    def part(self, labels: Codes, size: int, rng: np.random.RandomState) -> Index:
+        """About so many rows in their order: whole groups, or a like share of every label.
+
+        From one state of `rng`, a smaller part is a part of a larger one. All rows are a part too.
+
+        Examples
+        --------
+        >>> RowDesign().part(np.tile([0, 0, 1], 4), 6, np.random.RandomState(0)).tolist()
+        [1, 2, 4, 6, 10, 11]
+        """
+        if size >= len(labels):
+            return np.arange(len(labels))
+        if self.groups is not None:
+            return np.flatnonzero(_drawn_groups(self.groups, size, rng))
+        order = rng.permutation(len(labels))
+        place = np.empty(len(labels))
+        for label in np.unique(labels):
+            own = order[labels[order] == label]
+            place[own] = np.arange(len(own)) / len(own)
+        return np.sort(order[np.argsort(place[order], kind="stable")[:size]])
+
     def _parts(
         self, labels: Codes, n_folds: int, rng: np.random.RandomState | None
     ) -> Iterator[tuple[Mask, Mask]]:

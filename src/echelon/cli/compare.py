@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +34,9 @@ from .options import (
 from .output import say
 from .values import read_cost, read_equivalence, read_seconds, require_key, require_places
 from .views import (
+    end_if_no_better,
     live_view,
+    reserve_for,
     show_board,
     show_choice,
     show_table,
@@ -74,8 +77,8 @@ def compare(
     budget: Annotated[
         str,
         typer.Option(
-            help="Time for comparing all models, such as 90s, 10m or 1h30m; --save and --report "
-            "come after it."
+            help="Time for everything, such as 90s, 10m or 1h30m; what --save and --report need is "
+            "kept back."
         ),
     ] = "4m",
     folds: Annotated[int, typer.Option(min=2, help="Folds of each cross-validation.")] = 5,
@@ -113,6 +116,7 @@ def compare(
     Columns are prepared and settings are searched on the training rows of each fold. Ctrl-C ends
     the comparison early and keeps what is done; --resume goes on from there.
     """
+    started = time.monotonic()
     with guarded(), watched_workers():
         outputs = {"out": out, "report": report, "save": save, "plot": plot}
         _check(outputs)
@@ -125,7 +129,9 @@ def compare(
         show_table(table, name)
         matrix = read_cost(cost, table.classes)
         contest = _contest(table, models, matrix, folds, repeats, gap, seed, resume)
-        board = replace(_run(contest, seconds, jobs), **equivalence)
+        left = max(1.0, seconds - (time.monotonic() - started))
+        board = _run(contest, left, jobs, reserve_for(save is not None, report is not None))
+        board = replace(board, **equivalence)
         _print(board)
         if board.rows:
             write_file(out, getattr(board, _WRITERS[out.suffix])())
@@ -140,6 +146,8 @@ def compare(
             content = board if trained is None else trained
             known = {"leaderboard": board, "source": Path(name).name}
             write_report(report, content, table, cost=matrix, **known, **options)
+        if trained is not None:
+            end_if_no_better(board, trained.name)
 
 
 def _check(outputs: Mapping[str, Path | None]) -> None:
@@ -221,11 +229,13 @@ def _contest(
     return contest
 
 
-def _run(contest: ExperimentRun, seconds: float, jobs: int) -> Leaderboard:
+def _run(
+    contest: ExperimentRun, seconds: float, jobs: int, reserve: Callable[[float], float]
+) -> Leaderboard:
     from echelon.model_selection.contest import finish
 
     with live_view() as show:
-        board = finish(contest, budget=seconds, n_jobs=jobs, on_progress=show)
+        board = finish(contest, budget=seconds, n_jobs=jobs, reserve=reserve, on_progress=show)
     if not board.rows and board.failures:
         model, reason = next(iter(board.failures.items()))
         raise ValueError(f"No model could be measured; {model}: {reason}")
@@ -236,11 +246,18 @@ def _print(board: Leaderboard) -> None:
     if not board.rows:
         return
     show_board(board)
+    stopped = {row.model: row.note for row in board.rows if row.behind is not None}
     for note, models in board.notes.items():
-        say(f"{', '.join(models)}: {note}")
-    for model, reason in board.failures.items():
-        say(f"{model} has no figures: {reason}")
-    if not board.interrupted and any(row.n_folds < board.planned for row in board.rows):
+        if not set(models) & set(stopped):
+            say(f"{', '.join(models)}: {note}")
+    if stopped:
+        told = [f"{m} {n.removeprefix('Stopped ').rstrip('.')}" for m, n in stopped.items()]
+        say(f"Stopped early: {'; '.join(told)}.")
+    for reason in dict.fromkeys(board.failures.values()):
+        models = [model for model, found in board.failures.items() if found == reason]
+        say(f"{', '.join(models)} {'has' if len(models) == 1 else 'have'} no figures: {reason}")
+    short = [r for r in board.rows if r.n_folds < board.planned and r.behind is None]
+    if short and not board.interrupted:
         say("Not all folds fitted into the budget; --resume goes on from here.")
     if 2 * board.best.n_folds < board.planned:
         say(

@@ -1,8 +1,9 @@
 """How a command fails: one sentence on standard error and an exit code that says what went wrong.
 
-2: something in the command or the table that the user can put right; 3: a model file is refused;
-4: output cannot be written; 130: interrupted; 129 and 143: ended by SIGHUP or SIGTERM; 1: anything
-else. ``--debug``, anywhere on the line, shows the traceback as well.
+2: something in the command or the table that the user can put right; 3: a model file is refused, or
+the model that was saved is no better than one label for all rows; 4: output cannot be written; 130:
+interrupted; 129 and 143: ended by SIGHUP or SIGTERM; 1: anything else. ``--debug``, anywhere
+on the line, shows the traceback as well.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ _OPTIONS = {
     "trusted_keys": "trusted-key",
 }
 UNEXPECTED, USAGE, MODEL_FILE, OUTPUT = 1, 2, 3, 4
+NO_BETTER = MODEL_FILE
 _ENDED = 128
 INTERRUPTED = _ENDED + signal.SIGINT
 # Seconds in which threads may end by themselves.

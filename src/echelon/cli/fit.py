@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,7 +35,15 @@ from .values import (
     require_key,
     require_places,
 )
-from .views import live_view, show_board, show_choice, show_table, step_line
+from .views import (
+    end_if_no_better,
+    live_view,
+    reserve_for,
+    show_board,
+    show_choice,
+    show_table,
+    step_line,
+)
 
 if TYPE_CHECKING:
     from echelon.model_selection import Leaderboard
@@ -63,7 +73,8 @@ def fit(
         float, typer.Option(help="Share of rows whose label a prediction interval shall hold.")
     ] = 0.9,
     budget: Annotated[
-        str, typer.Option(help="Time for the contest of --model auto: 90s, 10m, 1h.")
+        str,
+        typer.Option(help="Time for --model auto, saving included: 90s, 10m, 1h."),
     ] = "1m",
     margin: Margin = "2%",
     prefer: Prefer = "best",
@@ -79,6 +90,7 @@ def fit(
     probabilities and prediction intervals, and measured by cross-validation. With --group whole
     groups are held out in all of it, with --time rows later than those learnt from.
     """
+    started = time.monotonic()
     with guarded(), watched_workers():
         require_confidence(confidence)
         seconds, equivalence = read_seconds(budget), read_equivalence(margin, prefer)
@@ -96,7 +108,8 @@ def fit(
         show_table(table, data)
         options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
         options["gap"] = gap
-        board = _contest(table, seconds, **options, **equivalence) if model == AUTO else None
+        left = max(1.0, seconds - (time.monotonic() - started))
+        board = _contest(table, left, equivalence, **options) if model == AUTO else None
         candidate = board_candidate(
             board,
             model if board is None else board.chosen.model,
@@ -109,20 +122,27 @@ def fit(
         _train(table, candidate, save, sign, **options)
 
 
-def _contest(table: LabelledTable, seconds: float, **options: Any) -> Leaderboard:
+def _contest(
+    table: LabelledTable,
+    seconds: float,
+    equivalence: dict[str, Any],
+    n_jobs: int,
+    **options: Any,
+) -> Leaderboard:
     """A short contest."""
-    from echelon.model_selection.contest import run_contest
+    from echelon.model_selection.contest import ExperimentRun, finish, make_experiment
     from echelon.model_selection.roster import candidates
 
     roster = candidates(options["random_state"])
+    contest = ExperimentRun(make_experiment(table, candidates=roster, repeats=1, **options))
+    reserve = reserve_for(save=True, report=False)
     with live_view() as show:
-        board = run_contest(
-            table, candidates=roster, budget=seconds, repeats=1, on_progress=show, **options
-        )
+        board = finish(contest, budget=seconds, n_jobs=n_jobs, reserve=reserve, on_progress=show)
     if board.interrupted:
         raise KeyboardInterrupt
     if not board.rows:
         raise UsageError(f"No model could be measured in {seconds:g} s; give more --budget.")
+    board = replace(board, **equivalence)
     show_board(board)
     show_choice(board)
     return board
@@ -144,3 +164,5 @@ def _train(
     if settings:
         say(f"Settings: {settings_text(settings)}")
     save_model(trained, save, sign)
+    if trained.leaderboard is not None:
+        end_if_no_better(trained.leaderboard, trained.name)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .failures import flag
+from .failures import NO_BETTER, flag
 from .output import say
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from echelon.tables import LabelledTable
 
 Show = Callable[["ContestProgress"], None]
+
+# Seconds of fitting the saved model, and of the report: at least, and in folds of the model.
+_SAVE, _REPORT = (1.0, 1.5), (4.0, 5.0)
 
 #: Lines elsewhere than on a terminal: one for each model's first fold, then about so many.
 _STEPS = 10
@@ -71,6 +74,39 @@ def write_report(path: Path, *content: Any, cost: Any, **options: Any) -> None:
             **options,
         )
     say(f"Written: {path}")
+
+
+def reserve_for(save: bool, report: bool) -> Callable[[float], float]:
+    """How much of a budget saving and reporting need, from the seconds of a fold of the model.
+
+    Examples
+    --------
+    >>> reserve_for(save=True, report=True)(2.0)
+    18.0
+    """
+
+    def seconds(fold: float) -> float:
+        return (_SAVE[0] + _SAVE[1] * fold) * save + (_REPORT[0] + _REPORT[1] * fold) * report
+
+    return seconds
+
+
+def end_if_no_better(board: Leaderboard, model: str) -> None:
+    """Say so, and end with an exit code of its own, if one label for all rows is as good."""
+    import typer
+
+    from echelon.metrics.measures import MEASURES
+
+    lost = board.lost_to_constant(model)
+    if lost is None:
+        return
+    heading = MEASURES[board.measure].short
+    say(
+        f"Warning: {model} is no better than one label for all rows ({heading} {lost[0]:.3f} "
+        f"against {lost[1]:.3f}). It is saved all the same, but do not rely on it.",
+        err=True,
+    )
+    raise typer.Exit(NO_BETTER)
 
 
 @contextmanager
@@ -145,7 +181,8 @@ class _PlainLines:
             self._seen.add(latest.model)
             figure = latest.figures[board.measure]
             heading = MEASURES[board.measure].short
-            say(f"  {latest.model}: {heading} {figure:.3f} on its first fold", err=True)
+            what = "its first fold" if latest.rows is None else f"a look at {latest.rows:,} rows"
+            say(f"  {latest.model}: {heading} {figure:.3f} on {what}", err=True)
         if step > self._step:
             self._step = step
             say(f"  {describe(progress)}", err=True)
@@ -183,7 +220,7 @@ def describe(progress: ContestProgress, since: float = 0.0) -> str:
     text = f"{progress.done}/{progress.total} folds of models, {duration(progress.elapsed + since)}"
     if progress.seconds_left is None or progress.done >= progress.total:
         return text
-    return f"{text}, about {duration(max(0.0, progress.seconds_left - since))} left"
+    return f"{text}, up to {duration(max(0.0, progress.seconds_left - since))} left"
 
 
 def duration(seconds: float) -> str:

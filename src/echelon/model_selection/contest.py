@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,12 +22,13 @@ from ..metrics.best_comparison import MARGIN
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, Schema
-from .experiment import Entry, Experiment, Outcome, OutcomeStore
+from .experiment import Entry, Experiment, Outcome, OutcomeStore, held_out_rows
 from .leaderboard import SHOWN, Leaderboard, LeaderboardRow, Preference
 from .preparation import candidate_pipeline, searched_settings
+from .racing import Race
 from .roster import Candidate
 from .roster import candidates as all_candidates
-from .schedule import Schedule
+from .schedule import FoldTask, Schedule
 from .splitters import contest_splits
 from .stack import with_stack
 from .workers import count_jobs, run_tasks
@@ -39,11 +41,11 @@ class ContestProgress:
     Parameters
     ----------
     done, total : int
-        Folds of models; the total is what the time left is expected to allow.
+        Folds of models; the total is what is to come if no more of them stop, and never rises.
     elapsed : float
         Seconds since the start.
     seconds_left : float or None
-        Estimated; None before anything was measured.
+        At the most, as far as can be foretold; None where nothing tells.
     latest : Outcome or None
         What has just been finished; None at the start.
     board : Leaderboard
@@ -84,29 +86,69 @@ class ExperimentRun:
         self._store = None if store is None else OutcomeStore(store, experiment)
         kept, self.foreign = self._open(fresh)
         self.reused = len(kept)
-        self._outcomes = {(outcome.model, outcome.fold): outcome for outcome in kept}
+        self._outcomes = {(outcome.model, outcome.step): outcome for outcome in kept}
         self._errors: dict[str, str] = {}
         self._unsearched: set[str] = {o.model for o in kept if o.search_given_up}
+        self._race = Race(experiment)
+        self._has_ended = False
 
     def run(
-        self, *, budget: float | None = None, n_jobs: int | None = None
+        self,
+        *,
+        budget: float | None = None,
+        n_jobs: int | None = None,
+        reserve: Callable[[float], float] | None = None,
+        executor: Executor | None = None,
     ) -> Generator[ContestProgress, None, None]:
-        """Run what is missing, and tell about every task."""
-        entries, n_folds = list(self.experiment.entries), len(self.experiment.splits)
-        schedule = Schedule(entries, n_folds, budget, count_jobs(n_jobs), self._outcomes)
+        """Run what is missing, and tell about every task.
+
+        `reserve` gives the seconds of the budget that are to be left, from those that a fold of
+        the best model takes.
+        """
+        schedule = Schedule(
+            list(self.experiment.entries),
+            self._race.steps,
+            budget,
+            count_jobs(n_jobs, executor),
+            self._outcomes,
+            training_rows=len(self.experiment.splits[self._race.steps[0].fold][0]),
+            withdraws=self.experiment.racing,
+        )
+        for outcome in self._outcomes.values():
+            self._race.record(outcome)
+        self._settle(schedule)
         yield self._progress(schedule, None)
-        with closing(run_tasks(self.experiment, schedule)) as finished:
+        with closing(run_tasks(self.experiment, schedule, executor)) as finished:
             for task, outcome in finished:
-                if outcome.search_given_up:
-                    schedule.stop_searching(task.model)
-                    self._unsearched.add(task.model)
-                if outcome.error:
-                    schedule.drop(task)
-                    self._errors[task.model] = outcome.error
-                else:
-                    schedule.finish(task, outcome.seconds)
-                    self._keep(outcome)
-                yield self._progress(schedule, outcome)
+                self._take(schedule, task, outcome)
+                progress = self._progress(schedule, outcome)
+                if reserve is not None and progress.board.rows:
+                    best = schedule.fold_seconds(progress.board.best_)
+                    schedule.reserve = reserve(best)
+                yield progress
+        self._has_ended = True
+
+    def _take(self, schedule: Schedule, task: FoldTask, outcome: Outcome) -> None:
+        if outcome.search_given_up:
+            schedule.stop_searching(task.model)
+            self._unsearched.add(task.model)
+        if outcome.error:
+            schedule.drop(task)
+            self._race.leave(task.model)
+            self._errors[task.model] = outcome.error
+        else:
+            schedule.finish(task, outcome.seconds)
+            self._keep(outcome)
+            self._race.record(outcome)
+        self._settle(schedule)
+
+    def _settle(self, schedule: Schedule) -> None:
+        """Tell race and schedule of each other."""
+        for model in schedule.withdrawn:
+            self._race.leave(model, withdrawn=True)
+        for model in self._race.settle():
+            schedule.stop(model)
+        schedule.likely = self._race.likely()
 
     def board(self) -> Leaderboard:
         """The table of what has been finished."""
@@ -117,7 +159,7 @@ class ExperimentRun:
             "mae" if self.experiment.cost is None else "cost",
             sizes=(round(sizes[0]), round(sizes[1])),
             planned=len(self.experiment.splits),
-            failures={name: e for name, e in self._errors.items() if found[name] is None},
+            failures=self._failures([name for name, row in found.items() if row is None]),
             how=self.experiment.how,
             labels=self._scale,
             truth=self._truth,
@@ -141,8 +183,13 @@ class ExperimentRun:
             self._lose_store(self._store, error)
             return [], 0
 
+    def _failures(self, without_figures: list[str]) -> dict[str, str]:
+        unseen = "The budget ended before its first fold." if self._has_ended else ""
+        found = {name: self._errors.get(name, unseen) for name in without_figures}
+        return {name: reason for name, reason in found.items() if reason}
+
     def _keep(self, outcome: Outcome) -> None:
-        self._outcomes[outcome.model, outcome.fold] = outcome
+        self._outcomes[outcome.model, outcome.step] = outcome
         if self._store is not None:
             try:
                 self._store.append(outcome)
@@ -162,33 +209,55 @@ class ExperimentRun:
         return ContestProgress(*folds, *seconds, latest, self.board())
 
     def _row(self, model: str) -> LeaderboardRow | None:
-        """Row of a model with an outcome at least."""
-        outcomes = [o for (name, _), o in sorted(self._outcomes.items()) if name == model]
+        """Row of a model with an outcome at least; looks count until there is a whole fold."""
+        found = [self._outcomes.get((model, step)) for step in self._race.steps]
+        outcomes = [o for o in found if o is not None and self._race.counts(o)]
+        outcomes = [o for o in outcomes if o.rows is None] or outcomes[-1:]
         if not outcomes:
             return None
-        splits = self.experiment.splits
+        outcomes = sorted(outcomes, key=lambda outcome: outcome.fold)
         measures = [*SHOWN, *([] if self.experiment.cost is None else ["cost"])]
-        folds = {measure: np.full(len(splits), math.nan) for measure in measures}
+        folds = {m: np.full(len(self.experiment.splits), math.nan) for m in measures}
         for outcome in outcomes:
             for measure, value in outcome.figures.items():
                 folds[measure][outcome.fold] = value
+        stop = self._race.stopped.get(model)
         return LeaderboardRow(
             model,
             folds,
             float(np.mean([outcome.fit_seconds for outcome in outcomes])),
             tuple(dict(outcome.settings) for outcome in outcomes),
             self.experiment.entries[model].group,
-            self._note(model),
-            tuple((splits[o.fold][1], o.codes, o.probabilities) for o in outcomes),
-            self.experiment.entries[model].complexity,
+            self._note(model, outcomes),
+            tuple(
+                (held_out_rows(self.experiment, o.step), o.codes, o.probabilities) for o in outcomes
+            ),
+            complexity=self.experiment.entries[model].complexity,
+            behind=None if stop is None else stop.behind,
         )
 
-    def _note(self, model: str) -> str:
-        if model in self._errors:
-            return f"No more folds: {self._errors[model]}"
+    def _note(self, model: str, outcomes: list[Outcome]) -> str:
+        notes, stop = [], self._race.stopped.get(model)
+        rows = outcomes[-1].rows
+        done = f"{len(outcomes)} fold{'s' if len(outcomes) > 1 else ''}"
+        done = done if rows is None else f"a look at {rows:,} rows"
+        if stop is not None and stop.withdrawn:
+            side = "behind" if stop.behind > 0.0 else "ahead of the rest"
+            notes.append(
+                f"Stopped after {done}, {side} by {abs(stop.behind):.3f}: the budget has no time "
+                "for more."
+            )
+        elif stop is not None:
+            notes.append(f"Stopped after {done}: behind by {stop.behind:.3f}.")
+        elif model in self._errors:
+            notes.append(f"No more folds: {self._errors[model]}")
+        if rows is not None and stop is None:
+            notes.append(f"Learnt from {rows:,} rows of a fold only.")
         if model in self._unsearched:
-            return "Settings are not searched, because that would take too much of the budget."
-        return ""
+            notes.append(
+                "Settings are not searched, because that would take too much of the budget."
+            )
+        return " ".join(notes)
 
 
 def run_contest(
@@ -206,7 +275,9 @@ def run_contest(
     time: VectorLike | None = None,
     gap: float = 0.0,
     cv: SplitsLike | None = None,
+    racing: bool = True,
     n_jobs: int | None = None,
+    executor: Executor | None = None,
     random_state: int = 0,
     margin: float = MARGIN,
     prefer: Preference = "best",
@@ -216,9 +287,10 @@ def run_contest(
     """Compare candidates by repeated stratified cross-validation within a time budget.
 
     Preparation, the search of settings (3 folds of the training part) and the fit see the training
-    part of a fold only. Every model gets its first fold before any gets its second. With groups
-    whole groups are held out, with times rows later than those learnt from, in the search of
-    settings too.
+    part of a fold only. Every model gets its first fold before any gets its second, and stops when
+    it is clearly behind the best on the folds that they have in common. Large tables are looked at
+    through growing parts of their rows first. With groups whole groups are held out, with times
+    rows later than those learnt from, in the search of settings too.
 
     Parameters
     ----------
@@ -231,8 +303,9 @@ def run_contest(
     classes : sequence, optional
         The labels from lowest to highest.
     budget : float, optional
-        Seconds. No fold is started that would not fit, and one that takes longer than its model's
-        share of the budget is given up; what has not ended at 1.1 times the budget is abandoned.
+        Seconds. No fold is started that would not fit but the very first, and one that takes
+        longer than its model's share of the budget is given up; what has not ended at 1.1 times
+        the budget is abandoned.
     folds, repeats : int
         Folds of each cross-validation, and cross-validations.
     cost : {"absolute", "squared", "zero_one"} or array-like of shape (K, K), optional
@@ -251,8 +324,16 @@ def run_contest(
         Time, in days where `time` holds dates, between a window and what is learnt from.
     cv : int, splitter or iterable of splits, optional
         In place of `folds` and `repeats`; a splitter is handed the groups.
+    racing : bool
+        Whether models that are clearly behind stop early: a model stops where its loss on the rows
+        that it and the best have predicted is more by 2.5 standard errors of the difference.
     n_jobs : int, optional
         Processes with one thread each, as in joblib; with one, all runs in this process.
+    executor : concurrent.futures.Executor, optional
+        What runs the folds in place of processes of its own: a pool of processes or threads, or of
+        a cluster; `n_jobs` is the number of tasks that are handed over at a time, by default one
+        for each processor of this machine. In threads no fold can be given up while it runs. One
+        that breaks is replaced, with a warning.
     random_state : int
         Seed of the folds.
     margin : float
@@ -297,9 +378,12 @@ def run_contest(
         time=time,
         gap=gap,
         cv=cv,
+        racing=racing,
     )
     contest = ExperimentRun(experiment, store)
-    board = finish(contest, budget=budget, n_jobs=n_jobs, on_progress=on_progress)
+    board = finish(
+        contest, budget=budget, n_jobs=n_jobs, executor=executor, on_progress=on_progress
+    )
     return replace(board, margin=empty.margin, prefer=empty.prefer)
 
 
@@ -384,12 +468,15 @@ def finish(
     *,
     budget: float | None = None,
     n_jobs: int | None = None,
+    reserve: Callable[[float], float] | None = None,
+    executor: Executor | None = None,
     on_progress: Callable[[ContestProgress], None] | None = None,
 ) -> Leaderboard:
     """Run a contest to its end or to Ctrl-C, and give its table, with the stack if that wins."""
     interrupted = False
     try:
-        with closing(contest.run(budget=budget, n_jobs=n_jobs)) as steps:
+        running = contest.run(budget=budget, n_jobs=n_jobs, reserve=reserve, executor=executor)
+        with closing(running) as steps:
             for progress in steps:
                 if on_progress is not None:
                     on_progress(progress)
@@ -414,6 +501,7 @@ def make_experiment(
     time: Any = None,
     gap: float = 0.0,
     cv: Any = None,
+    racing: bool = True,
 ) -> Experiment:
     """Data, folds and candidates of a contest, checked; parameters as for `run_contest`."""
     if isinstance(table, LabelledTable):
@@ -455,7 +543,9 @@ def make_experiment(
             f"y must have at least two classes{of_weight}; found {known[counted[0]]!r}."
         )
     splits, how = contest_splits(codes, design, folds, repeats, random_state, cv, X)
-    return Experiment(X, y, known, splits, entries, cost, random_state, design=design, how=how)
+    return Experiment(
+        X, y, known, splits, entries, cost, random_state, design=design, how=how, racing=racing
+    )
 
 
 def _read(table: Any, y: Any, classes: Any) -> tuple[Any, Any, Any, Any]:

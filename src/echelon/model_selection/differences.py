@@ -52,11 +52,18 @@ def _by_rows(board: Leaderboard, training: int) -> PairDifferences | None:
     runs = [_runs(row) for row in board.rows]
     if any(run is None for run in runs):
         return None
-    tests: dict[int, Index] = {fold: p[0] for run in runs if run for fold, p in run.items()}
+    tests: dict[int, Index] = {}
+    for run in runs:
+        for fold, (tested, _, _) in (run or {}).items():
+            # A look at a fold may have had a part of its test rows.
+            if len(tested) >= len(tests.get(fold, ())):
+                tests[fold] = tested
     folds = sorted(tests)
     losses: list[Sequence[Vector | None]] = [
         [
-            loss(truth[p[0]], p[1], p[2]) if (p := (run or {}).get(fold)) is not None else None
+            loss(truth[p[0]], p[1], p[2])
+            if (p := (run or {}).get(fold)) is not None and len(p[0]) == len(tests[fold])
+            else None
             for fold in folds
         ]
         for run in runs

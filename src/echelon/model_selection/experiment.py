@@ -28,6 +28,7 @@ from sklearn.utils import _safe_indexing
 
 from .._utils.files import AppendLog
 from .._utils.packages import package_versions
+from .._utils.types import Index
 from ..base.nested import fit_arguments
 from ..base.reading import FittedModel
 from ..base.row_design import RowDesign
@@ -35,8 +36,8 @@ from ..metrics.measures import Need, measure_responses
 from ..ordinal.labels import OrdinalScale, read_scale
 from .leaderboard import SHOWN, UNKNOWN_COMPLEXITY
 from .preparation import with_probabilities
-from .schedule import FoldTask
-from .settings_search import SEARCH_FOLDS, best_settings
+from .schedule import FoldTask, Step
+from .settings_search import SEARCH_FOLDS, SEARCH_ROWS, best_settings
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Experiment:
     """What all tasks share: data, folds, what is measured, and who takes part.
 
     With ``strict`` a task that fails raises, and warnings are not silenced. `how` says what the
-    folds are.
+    folds are, `racing` whether models that cannot win stop before the last of them.
     """
 
     X: Any
@@ -74,6 +75,7 @@ class Experiment:
     strict: bool = False
     design: RowDesign = field(default_factory=RowDesign)
     how: str = ""
+    racing: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +100,8 @@ class Outcome:
         Ranks predicted for the test rows.
     probabilities : ndarray of shape (n_test, K), optional
         Class probabilities of the test rows, if the model has them.
+    rows : int or None
+        Training rows of a look; None for all of them.
     """
 
     model: str
@@ -110,6 +114,12 @@ class Outcome:
     error: str = ""
     codes: Any = None
     probabilities: Any = None
+    rows: int | None = None
+
+    @property
+    def step(self) -> Step:
+        """The step of the model that it is of."""
+        return Step(self.fold, self.rows)
 
 
 class TooSlowError(BaseException):
@@ -130,26 +140,50 @@ def run_fold(
         try:
             return _measure(experiment, task, clock)
         except TooSlowError:
-            reason = f"One fold took more than {task.limit:.0f} s, its share of the budget."
+            what = "fold" if task.rows is None else f"look at {task.rows:,} rows"
+            reason = f"One {what} took more than {task.limit:.0f} s, its share of the budget."
         except Exception as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             reason = lines[0] if lines else f"It failed with {type(error).__name__}."
-    return Outcome(task.model, task.fold, error=reason)
+    return Outcome(task.model, task.fold, error=reason, rows=task.rows)
+
+
+#: Test rows of a look, at the most.
+_LOOK_TEST = 10_000
+
+
+def training_rows(experiment: Experiment, step: Step) -> Index:
+    """Rows that a step learns from; those of a look are a part of those of a larger one."""
+    training = np.asarray(experiment.splits[step.fold][0])
+    return training if step.rows is None else _part(experiment, training, step.rows)
+
+
+def held_out_rows(experiment: Experiment, step: Step) -> Index:
+    """Rows that a step is measured on."""
+    test = np.asarray(experiment.splits[step.fold][1])
+    return test if step.rows is None else _part(experiment, test, _LOOK_TEST)
+
+
+def _part(experiment: Experiment, rows: Index, size: int) -> Index:
+    """So many of these rows: whole groups, or about the same share of every label, in order."""
+    codes = read_scale(_safe_indexing(experiment.y, rows), experiment.classes)[1]
+    rng = np.random.RandomState(experiment.random_state)
+    return rows[experiment.design.take(rows).part(codes, size, rng)]
 
 
 def _measure(experiment: Experiment, task: FoldTask, clock: Callable[[], float]) -> Outcome:
     entry = experiment.entries[task.model]
-    training, test = experiment.splits[task.fold]
+    training, test = training_rows(experiment, task.step), held_out_rows(experiment, task.step)
     X, y = _safe_indexing(experiment.X, training), _safe_indexing(experiment.y, training)
     begun, started = time.perf_counter(), clock()
-    settings, given_up = _search(experiment, entry, task, X, y)
+    settings, given_up = _search(experiment, entry, task, training, X, y)
     searched = time.perf_counter()
     if given_up:
         started = clock()
     left = None if task.limit is None else max(0.1, task.limit - (searched - begun))
     with time_limit(left):
         model = clone(entry.estimator).set_params(**settings)
-        if entry.calibrated:
+        if entry.calibrated and task.rows is None:
             model = with_probabilities(
                 model,
                 classes=experiment.classes,
@@ -172,11 +206,12 @@ def _measure(experiment: Experiment, task: FoldTask, clock: Callable[[], float])
         search_given_up=given_up,
         codes=codes.astype(np.int16),
         probabilities=None if probabilities is None else probabilities.astype(np.float32),
+        rows=task.rows,
     )
 
 
 def _search(
-    experiment: Experiment, entry: Entry, task: FoldTask, X: Any, y: Any
+    experiment: Experiment, entry: Entry, task: FoldTask, training: Index, X: Any, y: Any
 ) -> tuple[dict[str, Any], bool]:
     """Settings from the training rows alone, and whether the search took too long."""
     if not task.search:
@@ -185,7 +220,7 @@ def _search(
         # The other half of the time is for the fit.
         with time_limit(None if task.limit is None else 0.5 * task.limit):
             known = experiment.classes, experiment.cost, experiment.random_state
-            design = experiment.design.take(experiment.splits[task.fold][0])
+            design = experiment.design.take(training)
             found = best_settings(entry.estimator, entry.settings, X, y, *known, design=design)
             return found, False
     except TooSlowError:
@@ -270,7 +305,7 @@ class OutcomeStore:
             if outcome is None:
                 others += 1
             else:
-                found[outcome.model, outcome.fold] = outcome
+                found[outcome.model, outcome.step] = outcome
         return list(found.values()), others
 
     def clear(self) -> None:
@@ -297,9 +332,9 @@ _ARRAYS = {"codes": np.int16, "probabilities": np.float32}
 
 def _as_json(outcome: dict[str, Any]) -> dict[str, Any]:
     """What a line holds of an outcome: predictions as compressed bytes."""
-    for name in _ARRAYS:
+    for name, dtype in _ARRAYS.items():
         if outcome[name] is not None:
-            packed = zlib.compress(np.ascontiguousarray(outcome[name]).tobytes(), 1)
+            packed = zlib.compress(np.ascontiguousarray(outcome[name], dtype).tobytes(), 1)
             outcome[name] = base64.b64encode(packed).decode()
     return outcome
 
@@ -348,5 +383,6 @@ def _as_bytes(part: Any) -> bytes:
 
 def _entry_key(entry: Entry) -> str:
     settings = sorted((name, list(values)) for name, values in entry.settings.items())
-    content = (entry.estimator, settings, entry.calibrated, entry.decision, SEARCH_FOLDS)
+    known = (SEARCH_FOLDS, SEARCH_ROWS)
+    content = (entry.estimator, settings, entry.calibrated, entry.decision, *known)
     return str(joblib.hash((content, sorted(package_versions(_PACKAGES).items()))))

@@ -61,6 +61,9 @@ class LeaderboardRow:
         probabilities.
     complexity : int
         As `echelon.model_selection.roster.Candidate` has it; less is simpler.
+    behind : float, optional
+        By how much the model was behind the best, on what both had predicted, when it stopped; None
+        if it did not stop early.
     """
 
     model: str
@@ -71,6 +74,7 @@ class LeaderboardRow:
     note: str = ""
     predictions: tuple[FoldPredictions, ...] = field(default=(), repr=False, compare=False)
     complexity: int = UNKNOWN_COMPLEXITY
+    behind: float | None = None
 
     @property
     def n_folds(self) -> int:
@@ -101,8 +105,9 @@ class Leaderboard:
     Parameters
     ----------
     rows : tuple of LeaderboardRow
-        Sorted by the mean of `measure`. Models with less than half as many folds as is usual come
-        last, because a mean over few folds can be lucky.
+        Sorted by the mean of `measure`; a model that stopped early has its place as far behind the
+        first as it was on the folds that both have. Others with less than half as many folds as is
+        usual come last, because a mean over few folds can be lucky.
     measure : str
         What the rows are sorted by and compared on.
     sizes : tuple of int, optional
@@ -158,8 +163,13 @@ class Leaderboard:
         usual = _usual_folds(rows)
         sign = -MEASURES[measure].sign
 
-        def place(row: LeaderboardRow) -> tuple[bool, float]:
-            return 2 * row.n_folds < usual, sign * row.mean(measure)
+        firm = [row for row in rows if row.behind is None and 2 * row.n_folds >= usual]
+        first = min((sign * row.mean(measure) for row in firm), default=0.0)
+
+        def place(row: LeaderboardRow) -> tuple[bool, float, bool]:
+            if row.behind is None:
+                return 2 * row.n_folds < usual, sign * row.mean(measure), False
+            return False, first + max(row.behind, 0.0), True
 
         return cls(tuple(sorted(rows, key=place)), measure, **more)
 
@@ -173,6 +183,35 @@ class Leaderboard:
     def find(self, model: str) -> LeaderboardRow | None:
         """The row of a model, if it has one."""
         return next((row for row in self.rows if row.model == model), None)
+
+    def lost_to_constant(self, model: str) -> tuple[float, float] | None:
+        """Figures of a model and of one label for all rows, if the model's is no better.
+
+        That label's is the figure of the baseline on common folds, or, where no baseline took part,
+        the mean absolute error of the median of all labels on the model's rows.
+        """
+        row, sign = self.find(model), MEASURES[self.measure].sign
+        base = next((r for r in self.rows if r.group == "baseline"), None)
+        if row is None or (base is None and (self.measure != "mae" or not row.predictions)):
+            return None
+        if base is not None:
+            folds = np.stack([row.folds[self.measure], base.folds[self.measure]])
+            common = folds[:, np.isfinite(folds).all(axis=0)]
+            if not common.size:
+                return None
+            own, constant = common.mean(axis=1)
+            lost = sign * own <= sign * constant
+        else:
+            held = self.held_out(row)
+            weights = None if self.design is None else self.design.weights
+            known = np.ones(len(held.rows)) if weights is None else weights[held.rows]
+            order = np.argsort(held.truth, kind="stable")
+            share = np.cumsum(known[order])
+            median = held.truth[order][np.searchsorted(share, 0.5 * share[-1])]
+            errors = np.abs(np.stack([held.codes, np.full_like(held.codes, median)]) - held.truth)
+            own, constant = np.average(errors, axis=1, weights=known)
+            lost = own > constant
+        return (float(own), float(constant)) if lost else None
 
     @property
     def best_(self) -> str:
@@ -435,5 +474,6 @@ def settings_text(settings: Mapping[str, Any]) -> str:
 
 
 def _usual_folds(rows: Sequence[LeaderboardRow]) -> float:
-    """Median number of folds."""
-    return float(np.median([row.n_folds for row in rows])) if rows else 0.0
+    """Median number of folds of models that did not stop early."""
+    folds = [row.n_folds for row in rows if row.behind is None]
+    return float(np.median(folds)) if folds else 0.0

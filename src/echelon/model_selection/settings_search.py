@@ -17,6 +17,7 @@ from ..base.nested import fit_arguments
 from ..base.reading import FittedModel
 from ..base.row_design import RowDesign, Split
 from ..metrics import cost_scorer
+from ..ordinal.arrays import require_count
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import OrdinalScale, read_scale
 from .coarse_to_fine import CoarseToFineSearchCV
@@ -25,6 +26,8 @@ from .splitters import stratified_folds
 
 #: Folds of the search inside a training part.
 SEARCH_FOLDS = 3
+#: Rows that settings are searched on at the least, where there are so many.
+SEARCH_ROWS = 2000
 
 Settings = dict[str, Any]
 
@@ -44,12 +47,21 @@ def best_settings(
     """Parameters of least mean cost over folds of the rows; {} where there is nothing to search.
 
     Among equals the first in the order of ``sklearn.model_selection.ParameterGrid`` wins. Rows are
-    prepared once for all settings of the model.
+    prepared once for all settings of the model. Of many rows a part is searched, so that all fits
+    together see about as many rows as one fit to all of them, `SEARCH_ROWS` at the least.
     """
     if not settings:
         return {}
+    require_count("folds", folds, 2)
     design = RowDesign() if design is None else design
     scale, codes = read_scale(y, list(classes))
+    size = max(SEARCH_ROWS, len(codes) // (len(ParameterGrid(dict(settings))) * (folds - 1)))
+    if size < len(codes):
+        counted = design.counted(len(codes))
+        part = design.take(counted).part(codes[counted], size, np.random.RandomState(random_state))
+        rows = counted[part]
+        X, y, codes = _safe_indexing(X, rows), _safe_indexing(y, rows), codes[rows]
+        design = design.take(rows)
     splits = inner_splits(codes, design, folds, random_state)
     grid = {name: list(values) for name, values in settings.items()}
     cost = "absolute" if cost is None else cost

@@ -1,18 +1,21 @@
-"""Tasks one after the other, or several at a time in processes that can be ended."""
+"""Tasks one after the other, or several at a time on an executor of `concurrent.futures`."""
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
-import sys
 import time
 import warnings
 from collections.abc import Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import closing, contextmanager
-from importlib import import_module
-from multiprocessing import resource_tracker
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import ExitStack, closing
 from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,35 +24,36 @@ from typing import Any
 from joblib import effective_n_jobs, wrap_non_picklable_objects
 from threadpoolctl import threadpool_limits
 
-from .._utils.processes import end_with
+from .._utils.messages import warn_caller
 from .experiment import Experiment, Outcome, run_fold
 from .schedule import FoldTask, Schedule
-
-try:
-    from joblib.externals.loky import ProcessPoolExecutor
-except ImportError:  # joblib has begun to unbundle what it ships
-    ProcessPoolExecutor = import_module("loky").ProcessPoolExecutor
+from .worker_processes import WorkerProcesses
 
 _DIED = "The process that ran it ended unexpectedly, perhaps for lack of memory."
 _ABANDONED = "The budget ended while one of its folds was running."
 
 
-def count_jobs(n_jobs: int | None) -> int:
-    """Processes that ``n_jobs`` means, as in joblib."""
+def count_jobs(n_jobs: int | None, executor: Executor | None = None) -> int:
+    """Tasks at a time that ``n_jobs`` means, as in joblib; all processors for an executor."""
     if not (n_jobs is None or isinstance(n_jobs, Integral)) or n_jobs == 0:
         raise ValueError(f"n_jobs must be an integer other than 0, or None; found {n_jobs!r}.")
-    return int(effective_n_jobs(n_jobs))
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise TypeError(
+            "executor must be an executor of concurrent.futures, with a method submit; found "
+            f"{executor!r}."
+        )
+    return int(effective_n_jobs(-1 if n_jobs is None and executor is not None else n_jobs))
 
 
 def run_tasks(
-    experiment: Experiment, schedule: Schedule
+    experiment: Experiment, schedule: Schedule, executor: Executor | None = None
 ) -> Generator[tuple[FoldTask, Outcome], None, None]:
     """Outcomes as they come; close the iterator to end what still runs."""
-    if schedule.jobs == 1:
+    if schedule.jobs == 1 and executor is None:
         while (task := schedule.next()) is not None:
             yield task, run_fold(experiment, task)
         return
-    with closing(_WorkerPool(experiment, schedule.jobs)) as pool:
+    with closing(_WorkerPool(experiment, schedule.jobs, executor)) as pool:
         # Processes need seconds to start, in which this one has the first figures already. They
         # hold it up, so that its own time on a processor tells better what a fold takes.
         while not pool.is_ready() and (task := schedule.next()) is not None:
@@ -62,51 +66,62 @@ def run_tasks(
 def _run(pool: _WorkerPool, schedule: Schedule) -> Iterator[tuple[FoldTask, Outcome]]:
     while True:
         pool.fill(schedule)
-        if not pool.running:
+        if not any(schedule.needs(task) for task in (*pool.running.values(), *pool.to_retry)):
             return
         done, _ = wait(pool.running, timeout=schedule.patience, return_when=FIRST_COMPLETED)
         if not done:
             for task in (*pool.running.values(), *pool.to_retry):
-                yield task, Outcome(task.model, task.fold, error=_ABANDONED)
+                yield task, Outcome(task.model, task.fold, error=_ABANDONED, rows=task.rows)
             return
         yield from pool.collect(done)
 
 
 class _WorkerPool:
-    """Worker processes that hold the experiment, and the tasks that they run.
+    """An executor, what it needs of the experiment, and the tasks that it runs.
 
-    When a process dies, all tasks that ran are retried, one at a time, and the one with which a
-    process dies again has failed.
+    A task whose process dies is retried, alone, and has failed if a process dies with it again. An
+    executor of the user's that breaks is replaced by processes of this machine.
     """
 
-    def __init__(self, experiment: Experiment, jobs: int) -> None:
-        self._jobs = jobs
+    def __init__(self, experiment: Experiment, jobs: int, executor: Executor | None = None) -> None:
+        self._experiment, self._jobs = experiment, jobs
         self.running: dict[Any, FoldTask] = {}
         self.to_retry: list[FoldTask] = []
         self._retried: FoldTask | None = None
-        # A file, because what is handed over when a process starts is waited for if it is large.
-        self._folder = TemporaryDirectory(prefix="echelon-")
-        self._file = Path(self._folder.name) / "experiment"
-        # Classes of a notebook or script go with it.
-        wrapped = wrap_non_picklable_objects(experiment, keep_wrapper=False)
-        self._file.write_bytes(pickle.dumps(wrapped))
-        self._start_workers()
+        self._folder: TemporaryDirectory[str] | None = None
+        self._settings = ExitStack()
+        self._own: WorkerProcesses | None = None
+        self._first_call: Future[None] | None = None
+        if executor is None:
+            self._executor: Executor = self._start_workers()
+            return
+        self._executor = executor
+        self._source: Any = experiment
+        if isinstance(executor, ProcessPoolExecutor):
+            self._source = self._write()
+        elif isinstance(executor, ThreadPoolExecutor):
+            # Both are settings of the whole process.
+            self._settings.enter_context(threadpool_limits(1))
+            self._settings.enter_context(warnings.catch_warnings())
 
-    def _start_workers(self) -> None:
-        # What tracks resources lets interrupts through when it starts, so it starts first.
-        self._executor = ProcessPoolExecutor(
-            max_workers=self._jobs,
-            initializer=_load_experiment,
-            initargs=(self._file, os.getpid()),
-        )
-        if sys.platform != "win32":
-            resource_tracker.ensure_running()
-        with _no_interrupts():
-            self._first_call = self._executor.submit(_answer)
+    def _start_workers(self) -> WorkerProcesses:
+        self._source = self._write()
+        self._own = WorkerProcesses(self._jobs, self._source.parent)
+        self._first_call = self._own.submit(_answer)
+        return self._own
+
+    def _write(self) -> Path:
+        """A file with the experiment, since what is handed over with each task should be small."""
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="echelon-")
+            # Classes of a notebook or script go with it.
+            wrapped = wrap_non_picklable_objects(self._experiment, keep_wrapper=False)
+            Path(self._folder.name, "experiment").write_bytes(pickle.dumps(wrapped))
+        return Path(self._folder.name, "experiment")
 
     def is_ready(self) -> bool:
         """Whether a process has begun to work."""
-        return bool(self._first_call.done())
+        return self._first_call is None or bool(self._first_call.done())
 
     def fill(self, schedule: Schedule) -> None:
         """Retry a task alone, or as many tasks as there are processes."""
@@ -115,85 +130,80 @@ class _WorkerPool:
             self._start(self._retried)
         while (
             self._retried is None
+            and not self.to_retry
             and len(self.running) < self._jobs
             and (task := schedule.next()) is not None
         ):
             self._start(task)
 
     def _start(self, task: FoldTask) -> None:
+        in_threads = isinstance(self._executor, ThreadPoolExecutor)
+        call = run_fold if in_threads else _run_task
         try:
-            future = self._executor.submit(_run_task, task)
-        except BrokenExecutor as error:
-            # A process has died since the last task was collected.
+            future: Any = self._executor.submit(call, self._source, task)
+        except (BrokenExecutor, RuntimeError) as error:
+            # It has died or was shut down since the last task was collected.
             future = Future()
-            future.set_exception(error)
+            future.set_exception(BrokenExecutor(str(error)))
         self.running[future] = task
 
     def collect(self, done: Any) -> Iterator[tuple[FoldTask, Outcome]]:
         """Outcomes of tasks that are done; those of a process that died are retried."""
-        died = False
+        broken: BrokenExecutor | None = None
         for future in done:
             task = self.running.pop(future)
             retried, self._retried = self._retried, None
             try:
                 yield task, future.result()
-            except BrokenExecutor:
-                died = True
+            except BrokenExecutor as error:
+                broken = error
                 if task is retried:
-                    yield task, Outcome(task.model, task.fold, error=_DIED)
+                    yield task, Outcome(task.model, task.fold, error=_DIED, rows=task.rows)
                 else:
                     self.to_retry.append(task)
-        if died:
+            except Exception as error:
+                # An executor has failures of its own, say a cluster whose worker was lost.
+                if self._experiment.strict:
+                    raise
+                reason = " ".join(str(error).split()) or f"It failed with {type(error).__name__}."
+                yield task, Outcome(task.model, task.fold, error=reason, rows=task.rows)
+        if broken is not None and self._executor is not self._own:
             self.to_retry += self.running.values()
-            self._stop_workers()
-            self._start_workers()
+            self.running.clear()
+            self._replace(broken)
+
+    def _replace(self, error: BrokenExecutor) -> None:
+        warn_caller(
+            f"The executor broke ({str(error).rstrip('.') or type(error).__name__}); what is left "
+            "runs in processes of this machine.",
+            RuntimeWarning,
+        )
+        self._executor = self._start_workers()
 
     def close(self) -> None:
-        """End what runs."""
-        self._stop_workers()
-        self._folder.cleanup()
-
-    def _stop_workers(self) -> None:
-        # A process may be busy or still starting; idle ones just end. Killing asks the system's
-        # pgrep for children, which workers do not have, and complains where there is no pgrep.
-        kill = bool(self.running) or not self.is_ready()
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Failed to kill subprocesses")
-            self._executor.shutdown(wait=True, kill_workers=kill)
+        """End what runs, as far as that can be done."""
+        for future in self.running:
+            future.cancel()
         self.running.clear()
+        if self._own is not None:
+            self._own.shutdown()
+        self._settings.close()
+        if self._folder is not None:
+            self._folder.cleanup()
 
 
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    """Start processes that do not hear Ctrl-C, not even while they import what they need.
-
-    A terminal sends it to all of them, and the one that prints ends the others.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-_experiment: Experiment | None = None
-
-
-def _load_experiment(file: Path, parent: int) -> None:
-    """Remember the experiment, and ignore Ctrl-C where it could not be blocked."""
-    global _experiment
-    end_with(parent, file.parent)
-    _experiment = pickle.loads(file.read_bytes())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+_loaded: tuple[Path, Experiment] | None = None
 
 
 def _answer() -> None: ...
 
 
-def _run_task(task: FoldTask) -> Outcome:
-    assert _experiment is not None
+def _run_task(source: Path | Experiment, task: FoldTask) -> Outcome:
+    """Run a task of an experiment, or of one in a file, which is read once."""
+    global _loaded
+    if isinstance(source, Path):
+        if _loaded is None or _loaded[0] != source:
+            _loaded = source, pickle.loads(source.read_bytes())
+        source = _loaded[1]
     with threadpool_limits(1):
-        return run_fold(_experiment, task)
+        return run_fold(source, task)
