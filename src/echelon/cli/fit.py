@@ -41,6 +41,7 @@ from .views import (
     reserve_for,
     show_board,
     show_choice,
+    show_other_folds,
     show_table,
     step_line,
 )
@@ -144,6 +145,7 @@ def _contest(
         raise UsageError(f"No model could be measured in {seconds:g} s; give more --budget.")
     board = replace(board, **equivalence)
     show_board(board)
+    show_other_folds(table, contest, board)
     show_choice(board)
     return board
 

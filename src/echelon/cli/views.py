@@ -15,6 +15,7 @@ from .output import say
 
 if TYPE_CHECKING:
     from echelon.model_selection import ContestProgress, Leaderboard
+    from echelon.model_selection.contest import ExperimentRun
     from echelon.tables import LabelledTable
 
 Show = Callable[["ContestProgress"], None]
@@ -201,6 +202,16 @@ def show_board(board: Leaderboard) -> None:
             "intervals that hold for all models at once; equivalent: no other is better by more "
             f"than {board.margin_:.2g} ({100 * board.margin:.3g} % of the best)."
         )
+
+
+def show_other_folds(table: LabelledTable, contest: ExperimentRun, board: Leaderboard) -> None:
+    """Say what the best model's figure is where rows that may belong together are kept together."""
+    from echelon.model_selection.other_folds import other_folds
+
+    with step_line(quiet=True) as step:
+        step("Looking for rows that belong together")
+        found = other_folds(table, contest.experiment, board)
+    show_notes(*(other.sentence for other in found))
 
 
 def show_choice(board: Leaderboard) -> None:

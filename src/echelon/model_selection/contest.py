@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor
 from contextlib import closing
@@ -473,7 +474,7 @@ def finish(
     on_progress: Callable[[ContestProgress], None] | None = None,
 ) -> Leaderboard:
     """Run a contest to its end or to Ctrl-C, and give its table, with the stack if that wins."""
-    interrupted = False
+    interrupted, started = False, time.monotonic()
     try:
         running = contest.run(budget=budget, n_jobs=n_jobs, reserve=reserve, executor=executor)
         with closing(running) as steps:
@@ -482,7 +483,8 @@ def finish(
                     on_progress(progress)
     except KeyboardInterrupt:
         interrupted = True
-    board = with_stack(contest.board(), contest.experiment)
+    left = None if budget is None else budget - (time.monotonic() - started)
+    board = with_stack(contest.board(), contest.experiment, left)
     return replace(board, interrupted=interrupted)
 
 

@@ -28,20 +28,25 @@ from .roster import Candidate, find_candidate
 STACK = "Stack"
 # Share of the best figure by which a mixture has to be better.
 _LEAST_LEAD = 0.005
+# Fits of a fold that training a saved model takes: on all rows, and on most for its intervals.
+_FITS = 2.5
 
 
-def with_stack(board: Leaderboard, experiment: Experiment) -> Leaderboard:
+def with_stack(
+    board: Leaderboard, experiment: Experiment, seconds: float | None = None
+) -> Leaderboard:
     """The leaderboard with a row for the mixture of its finalists, if that is clearly the best.
 
     Finalists are the models with probabilities on all folds; two at least are needed. A mixture is
     slower and harder to explain than each of them, so that a lead of less than half a per cent of
-    the best one's figure does not count.
+    the best one's figure does not count. One that takes more than these seconds to train, on all
+    rows and for its intervals, is left out.
     """
     finalists = _finalists(board)
     if len(finalists) < 2:
         return board
     row = _measured(board, finalists, experiment)
-    if not _wins(row, board):
+    if not _wins(row, board) or (seconds is not None and _FITS * row.fit_seconds > seconds):
         return board
     return replace(board, rows=Leaderboard.of([*board.rows, row], board.measure).rows)
 
