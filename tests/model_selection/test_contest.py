@@ -385,7 +385,7 @@ def test_a_cost_ranks_the_models_and_is_handed_to_those_that_take_one(table):
         ({"sample_weight": np.zeros(120)}, "sample_weight must have a positive entry"),
         ({"sample_weight": np.arange(120) < 1}, "two classes among the rows of positive weight"),
         ({"cv": 1}, "cv must be an integer of at least 2"),
-        ({"budget": -1}, "budget must be a number of seconds"),
+        ({"budget": -1}, "budget must be a positive number of seconds"),
     ],
 )
 def test_rows_that_no_folds_can_be_made_of(stated, message):

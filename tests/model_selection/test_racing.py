@@ -249,7 +249,7 @@ def test_a_race_has_the_winner_of_the_contest_without_one(name):
     np.testing.assert_array_equal(raced.best.folds["mae"], whole.best.folds["mae"])
     assert {row.n_folds for row in whole.rows} == {4}
     ended = {row.model for row in raced.rows if row.behind is not None}
-    assert not ended & {whole.best_, *whole.undistinguished}
+    assert not ended & {whole.best_, *whole.with_verdict("equivalent")}
 
 
 def test_a_look_that_is_kept_is_found_again(tmp_path):

@@ -150,7 +150,7 @@ def compare(
             known = {"leaderboard": board, "source": Path(name).name}
             write_report(report, content, table, cost=matrix, **known, **options)
         if trained is not None:
-            end_if_no_better(board, trained.name)
+            end_if_no_better(board, board.chosen.model)
 
 
 def _check(outputs: Mapping[str, Path | None]) -> None:
