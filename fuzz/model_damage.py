@@ -42,6 +42,7 @@ _TYPES = (
     "echelon.rules.Interval",
     "echelon.SVOR",
     "echelon.ORTree",
+    "lightgbm.LGBMClassifier",
     "lightgbm.LGBMRegressor",
 )
 _LEAVES: tuple[Any, ...] = (

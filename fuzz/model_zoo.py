@@ -81,11 +81,10 @@ def factories() -> dict[str, Callable[[], Any]]:
         echelon.ORTree(max_depth=3), method="isotonic", cv=2
     )
     for name in (
-        "RoundedRegressor SVR",
-        "RoundedRegressor boosting",
-        "OrdinalReduction forest",
+        "ExtraTrees calibrated",
+        "LightGBM calibrated",
+        "OrdinalReduction LightGBM",
         "OrdinalReduction logistic",
-        "LightGBM rounded",
         "median label",
     ):
         if name in candidates():

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         CoverageWarning,
         OrdinalCalibrator,
         OrdinalReduction,
+        OrdinalStack,
         RoundedRegressor,
         ThresholdedRanker,
     )
@@ -74,6 +75,7 @@ __all__ = [
     "OrdinalBagging",
     "OrdinalCalibrator",
     "OrdinalReduction",
+    "OrdinalStack",
     "PRank",
     "PairSet",
     "PearsonKernel",
@@ -115,6 +117,7 @@ _HOMES = {
         "CoverageWarning",
         "OrdinalCalibrator",
         "OrdinalReduction",
+        "OrdinalStack",
         "RoundedRegressor",
         "ThresholdedRanker",
     ),

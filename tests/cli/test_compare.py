@@ -31,7 +31,7 @@ def messy(tmp_path):
     return path
 
 
-def options(tmp_path, suffix=".csv", models="ProportionalOdds probit,median label"):
+def options(tmp_path, suffix=".csv", models="ProportionalOdds logit,median label"):
     return [
         *("--folds", 3, "--repeats", 1, "--jobs", 1, "--models", models),
         *("--out", tmp_path / f"board{suffix}"),
@@ -47,10 +47,10 @@ def test_a_messy_file_with_text_labels(run, messy, tmp_path, capsys, suffix):
     said = capsys.readouterr()
     assert "80 rows, 4 inputs, 5 levels of rating: poor < fair < good < great < superb" in said.out
     assert "best MAE first" in said.out
-    assert "ProportionalOdds probit" in said.out
-    assert "ProportionalOdds probit: MAE" in said.err
+    assert "ProportionalOdds logit" in said.out
+    assert "ProportionalOdds logit: MAE" in said.err
     assert "6/6 folds of models" in said.err
-    assert "ProportionalOdds probit" in (tmp_path / f"board{suffix}").read_text()
+    assert "ProportionalOdds logit" in (tmp_path / f"board{suffix}").read_text()
 
 
 def test_differences_are_told_with_their_margin(run, messy, tmp_path, capsys):
@@ -195,13 +195,13 @@ def test_model_and_report_are_of_the_best(run, monkeypatch, messy, tmp_path, cap
     monkeypatch.setattr(reporting, "report", report)
     outputs = ["--save", tmp_path / "best.echelon", "--report", tmp_path / "report.html"]
     assert run("compare", messy, "--order", ORDER, *outputs, *options(tmp_path)) == 0
-    assert asked["train"] == ("ProportionalOdds probit", "rating")
-    assert asked["report"] == (Trained, "ProportionalOdds probit")
+    assert asked["train"] == ("ProportionalOdds logit", "rating")
+    assert asked["report"] == (Trained, "ProportionalOdds logit")
     assert asked["kinds"]["colour"] == "category"
     said = capsys.readouterr()
     assert said.out.count("Written: ") == 3
     assert "Cross-validated (5 folds × 2):\n  mean absolute error  0.400" in said.out
-    lines = ["Fitting ProportionalOdds probit to all rows", "Writing the report"]
+    lines = ["Fitting ProportionalOdds logit to all rows", "Writing the report"]
     assert said.err.splitlines()[-3:] == [*lines, "Report: confusion"]
 
 

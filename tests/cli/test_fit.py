@@ -89,6 +89,7 @@ def test_numbers_as_labels_keep_their_type(run, tmp_path):
     ("options", "words"),
     [
         (["--model", "alchemy"], "There is no model 'alchemy'"),
+        (["--model", "stack"], "--model auto and echelon compare --save fit it where it wins"),
         (["--confidence", "1.5"], "--confidence must lie between 0 and 1"),
         (["--budget", "soon"], "--budget must be a duration"),
         (["--cost", "absent.csv"], "cannot be read"),

@@ -122,3 +122,19 @@ def test_a_class_that_the_labels_lack_is_named_by_classes(probability_case):
     with pytest.raises(ValueError, match=r"classes=\[\.\.\.\] names classes that y_true lacks"):
         probability_case.metric([1, 3], proba)
     assert probability_case.metric([1, 3], proba, classes=[1, 2, 3]) > 0
+
+
+@pytest.mark.parametrize("rows", [0, -3, 2.5, "many"])
+def test_training_rows_must_be_a_count(rows):
+    with pytest.raises(ValueError, match="training_rows must be"):
+        ordinal_log_loss([1, 2], [[1.0, 0.0], [1.0, 0.0]], training_rows=rows)
+
+
+def test_one_more_row_for_all_labels_evenly():
+    p = np.array([[0.5, 0.5, 0.0], [0.0, 0.25, 0.75]])
+    # Of ten rows, and one that is a third of each label.
+    counts = 10 * p + 1 / 3
+    expected = -np.log((counts / counts.sum(axis=1, keepdims=True))[[0, 1], [2, 2]]).mean()
+    assert ordinal_log_loss([3, 3], p, classes=[1, 2, 3], training_rows=10) == pytest.approx(
+        expected
+    )

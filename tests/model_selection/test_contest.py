@@ -16,10 +16,18 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, cross_val_score
+from sklearn.tree import DecisionTreeClassifier
 from support.data import ordinal_data
 from support.simulated import Deadly
 
-from echelon import LinearSVOR, ProportionalOdds, RankRules, RoundedRegressor
+from echelon import (
+    LinearSVOR,
+    OrdinalCalibrator,
+    OrdinalReduction,
+    ProportionalOdds,
+    RankRules,
+    RoundedRegressor,
+)
 from echelon._utils.files import AppendLog
 from echelon.base.mixins import ThresholdModelMixin
 from echelon.base.row_design import RowDesign
@@ -36,6 +44,7 @@ from echelon.model_selection import (
 )
 from echelon.model_selection.contest import make_experiment
 from echelon.model_selection.experiment import Entry, Experiment, TooSlowError, run_fold, time_limit
+from echelon.model_selection.preparation import searched_settings
 from echelon.model_selection.schedule import FoldTask, Schedule, Step
 from echelon.model_selection.settings_search import inner_splits
 from echelon.model_selection.worker_processes import WorkerProcesses
@@ -656,6 +665,7 @@ def test_without_lightgbm_there_is_no_such_candidate(monkeypatch):
 
     monkeypatch.setattr(module, "find_spec", lambda name: None)
     assert not [name for name in candidates() if "LightGBM" in name]
+    assert "HistGradientBoosting calibrated" in candidates()
 
 
 def test_the_roster():
@@ -669,11 +679,51 @@ def test_the_roster():
         for setting, values in candidate.settings.items():
             assert setting in known
             assert len(values) >= 2
-        size = math.prod(map(len, candidate.settings.values()))
-        assert size <= 6
+        for grid in (candidate.settings, candidate.large):
+            assert math.prod(map(len, grid.values())) <= 6
+            assert grid.keys() <= known.keys()
         seeds = [v for k, v in known.items() if k.endswith("random_state") and v is not None]
         assert set(seeds) <= {3}
     assert list(default_models(3)) == list(found)
+
+
+def test_a_large_table_has_a_grid_of_its_own(monkeypatch, table):
+    from echelon.model_selection import roster as module
+
+    chosen = Candidate(
+        "large", ProportionalOdds(), {"alpha": (1.0, 2.0)}, large={"alpha": (3.0, 4.0)}
+    )
+    assert searched_settings(chosen, table.schema, table.X)["model__alpha"] == (1.0, 2.0)
+    monkeypatch.setattr(module, "LARGE", len(table.X))
+    assert searched_settings(chosen, table.schema, table.X)["model__alpha"] == (3.0, 4.0)
+
+
+def test_thresholds_learnt_out_of_fold_decide_where_a_candidate_says_so(table):
+    calibrated = Candidate("calibrated", RIDGE.estimator, decision="cost")
+    board = run_contest(table, candidates=roster(calibrated, RIDGE), folds=3, repeats=1)
+    known = {"classes": list(table.classes), "cv": 3, "random_state": 0}
+    for name, decision in (("calibrated", "cost"), ("ridge", "inner")):
+        for rows, codes, p in board.find(name).predictions:
+            inside = np.setdiff1d(np.arange(len(table.y)), rows)
+            pipeline = candidate_pipeline(RIDGE, table.schema, classes=table.classes)
+            model = OrdinalCalibrator(pipeline, decision=decision, **known)
+            model.fit(table.X.iloc[inside], np.asarray(table.y)[inside])
+            new = table.X.iloc[rows]
+            np.testing.assert_array_equal(np.asarray(table.classes)[codes], model.predict(new))
+            np.testing.assert_allclose(p, model.predict_proba(new), atol=1e-6)
+
+
+def test_the_log_loss_is_finite_for_a_model_that_holds_labels_impossible(table):
+    sure = Candidate("sure", OrdinalReduction(DecisionTreeClassifier(random_state=0)))
+    board = run_contest(table, candidates=roster(sure), folds=3, repeats=1)
+    row = board.best
+    for fold, (rows, codes, p) in enumerate(row.predictions):
+        m, truth = len(table.y) - len(rows), np.asarray(table.y)[rows] - 1
+        of_truth = p[np.arange(len(rows)), truth].astype(float)
+        assert (of_truth == 0.0).any()
+        expected = -np.log((m * of_truth + 0.25) / (m + 1)).mean()
+        assert row.folds["log_loss"][fold] == pytest.approx(expected, abs=1e-5)
+        assert codes.max() <= 3
 
 
 @pytest.mark.parametrize("name", ["SVOR implicit", "svor-implicit", "SVOR_IMPLICIT", "svorimpl"])

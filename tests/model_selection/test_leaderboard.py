@@ -274,11 +274,8 @@ def test_models_that_are_told_by_less_are_simpler():
     found = {name: candidate.complexity for name, candidate in candidates().items()}
     assert found["median label"] == 0
     assert found["ProportionalOdds logit"] == found["LinearSVOR"] == 1
-    assert [name for name, value in found.items() if value == 2] == [
-        "AdaBoostOR stumps",
-        "ThresholdedRanker RankBoost",
-        "RankRules",
-    ]
+    two = [name for name, value in found.items() if value == 2]
+    assert two == ["AdaBoostOR stumps", "RankRules"]
     assert found["SVOR implicit"] == found["GPOR"] == 3
     assert row("another", [0.1]).complexity > 3
 

@@ -20,6 +20,7 @@ from echelon import (
     OrdinalBagging,
     OrdinalCalibrator,
     OrdinalReduction,
+    OrdinalStack,
     ORStump,
     ORTree,
     PRank,
@@ -86,6 +87,12 @@ VARIANTS = {
         OrdinalCalibrator(AdaBoostOR(n_estimators=10), method="isotonic"),
         OrdinalCalibrator(decision="inner"),
         OrdinalCalibrator(RoundedRegressor(), method="isotonic", cost="zero_one"),
+    ],
+    OrdinalStack: [
+        OrdinalStack(
+            [("a", ProportionalOdds(alpha=1.0)), ("b", ProportionalOdds("probit", alpha=0.1))],
+            weights=[1, 3],
+        )
     ],
     PRank: [
         PRank(n_epochs=20, averaged=False, random_state=0),

@@ -392,6 +392,55 @@ def test_settings_of_lightgbm(light, settings):
     assert "settings" in refusal_of(light, change)
 
 
+@pytest.fixture(scope="module")
+def light_classes():
+    lightgbm = pytest.importorskip("lightgbm")
+    return lightgbm.LGBMClassifier(
+        n_estimators=2, num_leaves=4, min_child_samples=5, n_jobs=1, verbose=-1
+    ).fit(X, np.array(["no", "yes"])[(Y > 1).astype(int)])
+
+
+def test_two_classes_of_lightgbm(light_classes):
+    again = load_estimators("It is refused", *dump_estimators(light_classes))
+    np.testing.assert_array_equal(again.predict_proba(X), light_classes.predict_proba(X))
+    np.testing.assert_array_equal(again.predict(X), light_classes.predict(X))
+    assert again.classes_.tolist() == ["no", "yes"]
+
+
+def test_more_classes_of_lightgbm_are_not_kept(light_classes):
+    model = clone(light_classes).fit(X, np.arange(len(X)) % 3)
+    with pytest.raises(ModelFileError, match="more than two classes, which is not kept"):
+        dump_estimators(model)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"classes": {"is": "texts", "shape": [3], "width": 1, "items": ["a", "b", "c"]}}, "two"),
+        ({"classes": {"is": "texts", "shape": [2], "width": 1, "items": ["b", "a"]}}, "two"),
+        ({"classes": ["a", "b"]}, "two"),
+        ({"text": None}, "without trees"),
+        ({"_n_classes": 3}, "two"),
+        ({"_objective": "regression"}, "do not give probabilities"),
+        ({"objective=binary sigmoid:1": "objective=regression"}, "do not give probabilities"),
+    ],
+)
+def test_classes_of_lightgbm_that_do_not_fit(light_classes, change, word):
+    def spoil(tree):
+        (state,) = objects(tree, "lightgbm.LGBMClassifier")
+        ((key, value),) = change.items()
+        if "=" in key:
+            assert key in state["text"]
+            state["text"] = state["text"].replace(key, value)
+        elif value is None:
+            del state[key]
+        else:
+            assert key in state
+            state[key] = value
+
+    assert word in refusal_of(light_classes, spoil)
+
+
 # ------------------------------------------------------------------------------------------ values
 
 

@@ -39,6 +39,7 @@ from .views import (
     reserve_for,
     show_board,
     show_choice,
+    show_other_folds,
     show_table,
     step_line,
     write_file,
@@ -133,6 +134,8 @@ def compare(
         board = _run(contest, left, jobs, reserve_for(save is not None, report is not None))
         board = replace(board, **equivalence)
         _print(board)
+        if board.rows and not board.interrupted:
+            show_other_folds(table, contest, board)
         if board.rows:
             write_file(out, getattr(board, _WRITERS[out.suffix])())
         if board.interrupted:

@@ -41,6 +41,7 @@ from .views import (
     reserve_for,
     show_board,
     show_choice,
+    show_other_folds,
     show_table,
     step_line,
 )
@@ -96,16 +97,28 @@ def fit(
         seconds, equivalence = read_seconds(budget), read_equivalence(margin, prefer)
         require_places((data, cost, sign), save=save)
         require_key(sign)
-        from echelon.model_selection.roster import find_candidate
+        from echelon.model_selection.stack import STACK, board_candidate
         from echelon.tables import read_labelled_table
 
+        if model.casefold() == STACK.casefold():
+            raise UsageError(
+                f"--model {model} is a mixture of the models of a comparison; --model {AUTO} and "
+                "echelon compare --save fit it where it wins."
+            )
         table = read_labelled_table(data, target, order, drop_unlabelled=drop_unlabelled, **reading)
         show_table(table, data)
         options = {"cost": read_cost(cost, table.classes), "n_jobs": jobs, "random_state": seed}
         options["gap"] = gap
         left = max(1.0, seconds - (time.monotonic() - started))
         board = _contest(table, left, equivalence, **options) if model == AUTO else None
-        candidate = find_candidate(model if board is None else board.chosen.model, seed)
+        candidate = board_candidate(
+            board,
+            model if board is None else board.chosen.model,
+            table.schema,
+            classes=table.classes,
+            cost=options["cost"],
+            random_state=seed,
+        )
         options |= {"confidence": confidence, "leaderboard": board}
         _train(table, candidate, save, sign, **options)
 
@@ -132,6 +145,7 @@ def _contest(
         raise UsageError(f"No model could be measured in {seconds:g} s; give more --budget.")
     board = replace(board, **equivalence)
     show_board(board)
+    show_other_folds(table, contest, board)
     show_choice(board)
     return board
 

@@ -15,6 +15,7 @@ from .output import say
 
 if TYPE_CHECKING:
     from echelon.model_selection import ContestProgress, Leaderboard
+    from echelon.model_selection.contest import ExperimentRun
     from echelon.tables import LabelledTable
 
 Show = Callable[["ContestProgress"], None]
@@ -203,6 +204,16 @@ def show_board(board: Leaderboard) -> None:
         )
     if board.stopped:
         say("stopped: left the race early, so far behind the best on what both had predicted.")
+
+
+def show_other_folds(table: LabelledTable, contest: ExperimentRun, board: Leaderboard) -> None:
+    """Say what the best model's figure is where rows that may belong together are kept together."""
+    from echelon.model_selection.other_folds import other_folds
+
+    with step_line(quiet=True) as step:
+        step("Looking for rows that belong together")
+        found = other_folds(table, contest.experiment, board)
+    show_notes(*(other.sentence for other in found))
 
 
 def show_choice(board: Leaderboard) -> None:

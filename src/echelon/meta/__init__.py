@@ -1,9 +1,10 @@
-"""Ordinal models made from other models: reduced, rounded, thresholded, calibrated, conformal."""
+"""Ordinal models made from others: reduced, rounded, thresholded, calibrated, mixed, conformal."""
 
 from .calibration import OrdinalCalibrator
 from .conformal import ConformalOrdinal, CoverageWarning
 from .reduction import OrdinalReduction
 from .rounded import RoundedRegressor
+from .stack import OrdinalStack
 from .thresholded import ThresholdedRanker
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "CoverageWarning",
     "OrdinalCalibrator",
     "OrdinalReduction",
+    "OrdinalStack",
     "RoundedRegressor",
     "ThresholdedRanker",
 ]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .._utils.types import Codes, LabelsLike, Matrix, MatrixLike, Vector, VectorLike
-from ..ordinal.arrays import check_weights
+from ..ordinal.arrays import check_weights, require_count
 from ..ordinal.labels import read_scale
+from ..ordinal.likelihoods import with_one_more_row
 from ._labels import read_probabilities, weighted_mean
 
 
@@ -70,6 +71,7 @@ def ordinal_log_loss(
     *,
     classes: LabelsLike | None = None,
     sample_weight: VectorLike | None = None,
+    training_rows: int | None = None,
 ) -> float:
     """Mean negative logarithm of the probability of the true class.
 
@@ -82,11 +84,16 @@ def ordinal_log_loss(
     classes : sequence, optional
         The labels from lowest to highest.
     sample_weight : array-like of shape (n,), optional
+    training_rows : int, optional
+        How many rows m the model has learnt from, for a loss that is always finite: every
+        probability p becomes (m·p + 1/K)/(m + 1), as one more row changes it that speaks for all
+        K labels evenly.
 
     Returns
     -------
     loss : float
-        The exact logarithm: if a true class has probability zero, the loss is infinite.
+        Without `training_rows` the exact logarithm: if a true class has probability zero, the loss
+        is infinite. With it a zero costs ln(K(m + 1)).
 
     Examples
     --------
@@ -94,8 +101,13 @@ def ordinal_log_loss(
     0.0
     >>> ordinal_log_loss([1, 2], [[1.0, 0.0], [1.0, 0.0]])
     inf
+    >>> ordinal_log_loss([1, 2], [[1.0, 0.0], [1.0, 0.0]], training_rows=49)
+    2.307610260920796
     """
     codes, p, weights = read_probabilities(y_true, proba, classes, sample_weight)
+    if training_rows is not None:
+        require_count("training_rows", training_rows)
+        p = with_one_more_row(p, training_rows)
     return weighted_mean(row_log_losses(codes, p), weights)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Executor
 from contextlib import closing
@@ -30,6 +31,7 @@ from .roster import Candidate
 from .roster import candidates as all_candidates
 from .schedule import FoldTask, Schedule
 from .splitters import contest_splits
+from .stack import with_stack
 from .workers import count_jobs, run_tasks
 
 
@@ -471,8 +473,8 @@ def finish(
     executor: Executor | None = None,
     on_progress: Callable[[ContestProgress], None] | None = None,
 ) -> Leaderboard:
-    """Run a contest to its end or to Ctrl-C, and give its table."""
-    interrupted = False
+    """Run a contest to its end or to Ctrl-C, and give its table, with the stack if that wins."""
+    interrupted, started = False, time.monotonic()
     try:
         running = contest.run(budget=budget, n_jobs=n_jobs, reserve=reserve, executor=executor)
         with closing(running) as steps:
@@ -481,7 +483,9 @@ def finish(
                     on_progress(progress)
     except KeyboardInterrupt:
         interrupted = True
-    return replace(contest.board(), interrupted=interrupted)
+    left = None if budget is None else budget - (time.monotonic() - started)
+    board = with_stack(contest.board(), contest.experiment, left)
+    return replace(board, interrupted=interrupted)
 
 
 def make_experiment(
@@ -529,6 +533,7 @@ def make_experiment(
             candidate.group,
             calibrated=True,
             complexity=candidate.complexity,
+            decision=candidate.decision,
         )
         for name, candidate in roster.items()
     }

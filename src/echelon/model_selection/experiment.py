@@ -44,7 +44,8 @@ from .settings_search import SEARCH_FOLDS, SEARCH_ROWS, best_settings
 class Entry:
     """A whole estimator, with preparation, and the grid of its parameters that is searched.
 
-    With `calibrated` it is given probabilities if it has none of its own.
+    With `calibrated` it is given probabilities if it has none of its own, and then `decision` says
+    whose labels count, as for `with_probabilities`.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Entry:
     group: str = ""
     calibrated: bool = False
     complexity: int = UNKNOWN_COMPLEXITY
+    decision: str = "inner"
 
 
 @dataclass(frozen=True)
@@ -187,12 +189,13 @@ def _measure(experiment: Experiment, task: FoldTask, clock: Callable[[], float])
                 classes=experiment.classes,
                 cost=experiment.cost,
                 random_state=experiment.random_state,
+                decision=entry.decision,
             )
         model.fit(X, y, **fit_arguments(model, experiment.design.take(training)))
         fitted = time.perf_counter()
         reader = FittedModel(model, OrdinalScale(np.asarray(experiment.classes)))
         codes, probabilities = reader.codes_and_probabilities(_safe_indexing(experiment.X, test))
-        figures = test_figures(experiment, test, codes, probabilities)
+        figures = test_figures(experiment, test, codes, probabilities, len(training))
     return Outcome(
         task.model,
         task.fold,
@@ -225,9 +228,12 @@ def _search(
 
 
 def test_figures(
-    experiment: Experiment, test: Any, codes: Any, probabilities: Any
+    experiment: Experiment, test: Any, codes: Any, probabilities: Any, training_rows: int
 ) -> dict[str, float]:
-    """Measures of what is predicted for the test rows, each row with its weight."""
+    """Measures of what is predicted for the test rows, each row with its weight.
+
+    The log loss of every model is made finite by its number of training rows in the same way.
+    """
     known = {"classes": np.arange(len(experiment.classes))}
     truth = read_scale(_safe_indexing(experiment.y, test), experiment.classes)[1]
     weights = experiment.design.weights
@@ -236,7 +242,9 @@ def test_figures(
     responses: dict[Need, Any] = {"labels": codes}
     if probabilities is not None:
         responses["probabilities"] = probabilities
-    found = measure_responses(SHOWN, truth, responses, **known)
+    plain = [measure for measure in SHOWN if measure != "log_loss"]
+    found = measure_responses(plain, truth, responses, **known)
+    found |= measure_responses(["log_loss"], truth, responses, training_rows=training_rows, **known)
     if experiment.cost is None:
         return found
     return found | measure_responses(["cost"], truth, responses, cost=experiment.cost, **known)
@@ -375,5 +383,6 @@ def _as_bytes(part: Any) -> bytes:
 
 def _entry_key(entry: Entry) -> str:
     settings = sorted((name, list(values)) for name, values in entry.settings.items())
-    content = (entry.estimator, settings, entry.calibrated, SEARCH_FOLDS, SEARCH_ROWS)
+    known = (SEARCH_FOLDS, SEARCH_ROWS)
+    content = (entry.estimator, settings, entry.calibrated, entry.decision, *known)
     return str(joblib.hash((content, sorted(package_versions(_PACKAGES).items()))))

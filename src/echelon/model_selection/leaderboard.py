@@ -32,7 +32,7 @@ from .differences import compare_rows
 from .holdout import FoldPredictions, Holdout
 
 #: Measures of every leaderboard; "cost" is there too if the user has a cost.
-SHOWN = ("mae", "zero_one", "qwk", "rps")
+SHOWN = ("mae", "zero_one", "qwk", "rps", "log_loss")
 #: Which of the models that are equivalent to the best is chosen.
 Preference = Literal["best", "simple", "fast"]
 #: Of models that are not in the roster.
@@ -89,7 +89,7 @@ class LeaderboardRow:
 
     def summary(self, measure: str) -> Summary:
         """Mean and spread over folds; NaN where the model lacks what the measure needs."""
-        values = np.asarray(self.folds[measure], dtype=np.float64)
+        values = np.asarray(self.folds.get(measure, [math.nan]), dtype=np.float64)
         found = values[np.isfinite(values)]
         return Summary.of(found.tolist() if len(found) else values.tolist())
 

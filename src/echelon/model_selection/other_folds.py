@@ -24,13 +24,13 @@ from ..pairs.misranking import count_pairs
 from ..tables import LabelledTable
 from ..tables.faults import Argument, Sentence
 from .contest import ExperimentRun
-from .experiment import Entry, Experiment
+from .experiment import Experiment
 from .leaderboard import Leaderboard
 from .splitters import contest_splits
 
 _FOLDS = 5
 # Seconds of a fit of which a few more are cheap, and so many kinds of other folds at most.
-_CHEAP, _MOST = 2.0, 3
+_CHEAP, _MOST = 1.0, 3
 # Equal rows are worth a word from this share of all rows on, if at least this share are distinct:
 # tables of a few ratings have few distinct rows by their nature.
 _LEAST_REPEATED, _LEAST_DISTINCT = 0.01, 0.5
@@ -87,7 +87,7 @@ def other_folds(
     """Measure the best model of a contest on every other kind of folds that the table suggests.
 
     Its settings are those chosen most often in the contest. Nothing is measured where a fit takes
-    longer than two seconds, and no more than three kinds of folds.
+    longer than a second, and no more than three kinds of folds.
 
     Parameters
     ----------
@@ -97,14 +97,12 @@ def other_folds(
     n_jobs : int, optional
         Processes, as in joblib.
     """
-    if not board.rows or board.best.fit_seconds > _CHEAP:
+    best = next((row for row in board.rows if row.model in experiment.entries), None)
+    if best is None or best.fit_seconds > _CHEAP:
         return []
-    best, found = board.best, []
-    entry = experiment.entries.get(best.model)
-    if entry is None:
-        return []
+    entry, found = experiment.entries[best.model], []
     model = clone(entry.estimator).set_params(**best.usual_settings)
-    entries = {best.model: Entry(best.model, model, calibrated=entry.calibrated)}
+    entries = {best.model: replace(entry, estimator=model, settings={})}
     codes = read_scale(experiment.y, experiment.classes)[1]
     for suspect in islice(suspects(table, codes, experiment.design), _MOST):
         try:
@@ -112,9 +110,8 @@ def other_folds(
         except ValueError:
             # Nothing is left to learn from on such folds.
             continue
-        run = ExperimentRun(
-            replace(experiment, splits=splits, entries=entries, design=suspect.design, how=how)
-        )
+        other = replace(experiment, splits=splits, entries=entries, design=suspect.design)
+        run = ExperimentRun(replace(other, how=how, racing=False))
         with closing(run.run(n_jobs=n_jobs)) as steps:
             for _ in steps:
                 pass

@@ -198,6 +198,8 @@ def candidate_pipeline(
             f"your own; found {type(candidate).__name__}."
         )
     model = fresh(candidate.estimator, classes=list(classes), cost=cost)
+    if candidate.inputs == "table":
+        return Pipeline([("model", model)])
     if schema is None:
         preparation = _scaled(SimpleImputer(strategy="median"))
     else:
@@ -210,12 +212,16 @@ _SCORE_FOLDS = 3
 
 
 def with_probabilities(
-    pipeline: Any, *, classes: Sequence[Any], cost: CostLike | None = None, random_state: int = 0
+    pipeline: Any,
+    *,
+    classes: Sequence[Any],
+    cost: CostLike | None = None,
+    random_state: int = 0,
+    decision: str = "inner",
 ) -> Any:
     """A model as it is, or inside an `OrdinalCalibrator` if it has no probabilities of its own.
 
-    Those of a classifier that knows no order have columns in an order of their own. Labels stay the
-    model's.
+    Those of a classifier that knows no order have columns in an order of their own.
 
     Parameters
     ----------
@@ -223,6 +229,8 @@ def with_probabilities(
         Unfitted.
     classes, cost, random_state
         As for `candidate_pipeline`; the seed deals out the folds of scores.
+    decision : {"inner", "cost"}
+        Whether the labels stay the model's, or are those of least expected cost.
 
     Examples
     --------
@@ -238,7 +246,7 @@ def with_probabilities(
     return OrdinalCalibrator(
         pipeline,
         cv=_SCORE_FOLDS,
-        decision="inner",
+        decision=decision,
         cost="absolute" if cost is None else cost,
         classes=list(classes),
         random_state=random_state,
@@ -310,11 +318,11 @@ def searched_settings(candidate: Candidate, schema: Any, X: Any) -> dict[str, Se
     which the scale of inputs matters if some column has them.
     """
     found: dict[str, Sequence[Any]] = {
-        f"model__{name}": values for name, values in candidate.settings.items()
+        f"model__{name}": values for name, values in candidate.grid(_num_samples(X)).items()
     }
     if candidate.inputs == "linear" and schema is not None and _has_levels(schema):
         found["prepare__ordered__levelcodes__coding"] = CODINGS
-    if candidate.inputs != "any" and _has_tails(schema, X):
+    if candidate.inputs in ("scaled", "linear") and _has_tails(schema, X):
         part = "" if schema is None else "numbers__"
         found[f"prepare__{part}tailscores__tails"] = TAILS
     return found

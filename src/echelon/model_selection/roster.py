@@ -9,9 +9,8 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from sklearn.dummy import DummyRegressor
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.svm import SVR
 
 from ..ensemble.adaboost_or import AdaBoostOR
 from ..ensemble.bagging import OrdinalBagging
@@ -21,11 +20,12 @@ from ..linear.linear_svor import LinearSVOR
 from ..linear.prank import PRank
 from ..linear.proportional_odds import ProportionalOdds
 from ..meta import OrdinalReduction, RoundedRegressor
-from ..meta.thresholded import ThresholdedRanker
-from ..ranking.rank_boost import RankBoost
 from ..rules.rank_rules import RankRules
 from ..svm.svor import SVOR
 from ..tree.tree import ORTree
+
+#: Rows from which on larger models are worth a search.
+LARGE = 5000
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,16 @@ class Candidate:
     group : {"ordinal", "outsider", "baseline"}
     about : str
         What it is, in one line.
-    inputs : {"any", "scaled", "linear"}
+    inputs : {"any", "scaled", "linear", "table"}
         What of its inputs the model depends on: on their order at most, on their scale too, or on
-        a weighted sum of them. The preparation's settings are searched for the last two where a
-        table has columns to which they matter.
+        a weighted sum of them. The preparation's settings are searched for these two where a table
+        has columns to which they matter. With "table" it prepares the columns itself.
+    decision : {"inner", "cost"}
+        Where the model has no probabilities and gets them from `OrdinalCalibrator`: whether its
+        own labels count, or those of least expected cost.
+    large : mapping from parameter to values
+        The grid in place of `settings` where there are at least `LARGE` rows; empty if it is the
+        same.
     """
 
     name: str
@@ -53,7 +59,20 @@ class Candidate:
     settings: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     group: str = "ordinal"
     about: str = ""
-    inputs: Literal["any", "scaled", "linear"] = "any"
+    inputs: Literal["any", "scaled", "linear", "table"] = "any"
+    decision: Literal["inner", "cost"] = "inner"
+    large: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def grid(self, n: int) -> Mapping[str, Sequence[Any]]:
+        """What is searched where there are n rows.
+
+        Examples
+        --------
+        >>> few, many = (find_candidate("ExtraTrees").grid(n) for n in (500, 50_000))
+        >>> few["regressor__min_samples_leaf"], many["regressor__min_samples_leaf"]
+        ((1, 5), (3, 20))
+        """
+        return self.large if self.large and n >= LARGE else self.settings
 
     @property
     def complexity(self) -> int:
@@ -67,7 +86,7 @@ class Candidate:
         return 1 if self.inputs == "linear" else 2 if self.name in _SUMS_OF_CUTS else 3
 
 
-_SUMS_OF_CUTS = ("AdaBoostOR stumps", "RankRules", "ThresholdedRanker RankBoost")
+_SUMS_OF_CUTS = ("AdaBoostOR stumps", "RankRules")
 
 
 def candidates(random_state: int = 0) -> dict[str, Candidate]:
@@ -153,8 +172,8 @@ def _plain(name: str) -> str:
 def _roster(seed: int) -> Iterator[Candidate]:
     """The candidates, those that learn fastest first: name, estimator, what it is, settings."""
     outsider = partial(_candidate, group="outsider")
-    widths, slowness = (0.03, 0.15, 0.7), (0.05, 0.1)
-    # An entry in two or three lines.
+    calibrated = partial(outsider, decision="cost")
+    # An entry in a few lines.
     # fmt: off
     yield _candidate(
         "median label", RoundedRegressor(DummyRegressor(strategy="median")),
@@ -163,11 +182,10 @@ def _roster(seed: int) -> Iterator[Candidate]:
         "RoundedRegressor ridge", RoundedRegressor(Ridge()),
         "Ridge regression on the ranks, rounded.", inputs="linear",
         regressor__alpha=(1.0, 30.0, 1000.0))
-    for link in ("logit", "probit", "cloglog"):
-        yield _candidate(
-            f"ProportionalOdds {link}", ProportionalOdds(link, alpha=1.0),
-            f"Cumulative link model with the {link} link, by penalised likelihood.",
-            inputs="linear", alpha=(0.1, 1.0, 10.0, 100.0))
+    yield _candidate(
+        "ProportionalOdds logit", ProportionalOdds("logit", alpha=1.0),
+        "Cumulative link model with the logit link, by penalised likelihood.",
+        inputs="linear", alpha=(0.01, 0.1, 1.0, 10.0, 100.0, 1000.0))
     yield _candidate(
         "LinearSVOR", LinearSVOR(), "Support vector ordinal regression with a linear score.",
         inputs="linear", C=(0.01, 0.1, 1.0, 10.0))
@@ -182,46 +200,53 @@ def _roster(seed: int) -> Iterator[Candidate]:
         yield _candidate(
             f"SVOR {constraints}", SVOR(constraints=constraints),
             f"Support vector ordinal regression, {constraints} constraints, Gaussian kernel.",
-            inputs="scaled", C=(1.0, 10.0), gamma=widths)
-    yield outsider(
-        "RoundedRegressor SVR", RoundedRegressor(SVR()),
-        "Support vector regression on the ranks, Gaussian kernel, rounded.",
-        inputs="scaled", regressor__C=(1.0, 10.0), regressor__gamma=widths)
+            inputs="scaled", C=(1.0, 10.0), gamma=(0.03, 0.15, 0.7))
     yield _candidate(
         "AdaBoostOR stumps", AdaBoostOR(learning_rate=0.3, random_state=seed),
         "Boosted ordinal stumps.", n_estimators=(100, 400))
-    yield _candidate(
-        "ThresholdedRanker RankBoost", ThresholdedRanker(RankBoost(200, random_state=seed)),
-        "RankBoost's scores of pairs, cut into classes.", estimator__n_estimators=(50, 200))
     yield _candidate(
         "RankRules", RankRules(200, max_conditions=2, random_state=seed),
         "Boosted rules that can be read as sentences.",
         n_rules=(100, 400), max_conditions=(2, 4))
     if find_spec("lightgbm") is not None:
-        from lightgbm import LGBMRegressor
+        from lightgbm import LGBMClassifier, LGBMRegressor
 
-        yield outsider(
-            "LightGBM rounded",
-            RoundedRegressor(LGBMRegressor(n_jobs=1, verbose=-1, random_state=seed)),
-            "LightGBM's gradient boosting on the ranks, rounded.",
-            regressor__num_leaves=(8, 31), regressor__learning_rate=slowness)
+        drawn = {"subsample": 0.8, "subsample_freq": 1, "colsample_bytree": 0.8}
+        quiet = {"n_jobs": 1, "verbose": -1, "random_state": seed}
+        known: dict[str, Any] = {"n_estimators": 300, "learning_rate": 0.05, **drawn, **quiet}
+        yield calibrated(
+            "LightGBM calibrated", RoundedRegressor(LGBMRegressor(**known)),
+            "LightGBM's gradient boosting on the ranks, with thresholds learnt out of fold.",
+            regressor__num_leaves=(4, 8, 31), regressor__n_estimators=(100, 300),
+            large={"regressor__num_leaves": (31, 127)})
+        yield _candidate(
+            "OrdinalReduction LightGBM",
+            OrdinalReduction(LGBMClassifier(**known), mode="joint"),
+            "LightGBM's gradient boosting for the thresholds together, each an input.",
+            estimator__num_leaves=(8, 31), estimator__n_estimators=(100, 300),
+            large={"estimator__num_leaves": (31, 127)})
+    else:
+        boosting = HistGradientBoostingRegressor(
+            learning_rate=0.05, max_iter=300, early_stopping=False, random_state=seed)
+        yield calibrated(
+            "HistGradientBoosting calibrated", RoundedRegressor(boosting),
+            "scikit-learn's gradient boosting on the ranks, with thresholds learnt out of fold.",
+            regressor__max_leaf_nodes=(4, 8, 31), regressor__max_iter=(100, 300),
+            large={"regressor__max_leaf_nodes": (31, 127)})
     trees = ORTree(max_features=0.5, min_samples_leaf=5)
     yield _candidate(
         "OrdinalBagging trees", OrdinalBagging(trees, random_state=seed),
         "Ordinal trees grown on drawn rows and columns, by vote.",
         estimator__min_samples_leaf=(1, 5), estimator__max_features=(0.3, 0.6))
+    forest = ExtraTreesRegressor(100, min_samples_leaf=5, max_features=0.7, random_state=seed)
+    yield calibrated(
+        "ExtraTrees calibrated", RoundedRegressor(forest),
+        "Extremely randomised trees on the ranks, with thresholds learnt out of fold.",
+        regressor__min_samples_leaf=(1, 5), regressor__max_features=(0.3, 0.7),
+        large={"regressor__min_samples_leaf": (3, 20), "regressor__max_features": (0.3, 0.7)})
     yield _candidate(
         "ORBoost", ORBoost(200, random_state=seed), "A boosted score with thresholds.",
-        n_estimators=(100, 300), base=("perceptron", "stump"))
-    yield outsider(
-        "RoundedRegressor boosting",
-        RoundedRegressor(HistGradientBoostingRegressor(random_state=seed)),
-        "scikit-learn's histogram gradient boosting on the ranks, rounded.",
-        regressor__max_leaf_nodes=(8, 31), regressor__learning_rate=slowness)
-    forest = RandomForestClassifier(100, min_samples_leaf=5, random_state=seed)
-    yield _candidate(
-        "OrdinalReduction forest", OrdinalReduction(forest),
-        "A random forest for each threshold.", estimator__min_samples_leaf=(1, 5))
+        base=("perceptron", "stump"))
     yield _candidate(
         "GPOR", GPOR(cost="absolute", n_inducing=200, random_state=seed),
         "Gaussian process with thresholds; it sets its parameters by evidence.",
@@ -236,6 +261,8 @@ def _candidate(
     *,
     group: str = "ordinal",
     inputs: Literal["any", "scaled", "linear"] = "any",
+    decision: Literal["inner", "cost"] = "inner",
+    large: Mapping[str, Sequence[Any]] | None = None,
     **settings: Sequence[Any],
 ) -> Candidate:
-    return Candidate(name, estimator, settings, group, about, inputs)
+    return Candidate(name, estimator, settings, group, about, inputs, decision, large or {})

@@ -248,6 +248,20 @@ def class_probabilities(link: Link, scores: Array, thresholds: Array) -> Array:
     return np.asarray(probability / probability.sum(axis=1, keepdims=True))
 
 
+def with_one_more_row(probabilities: Array, rows: int) -> Array:
+    """(n·p + 1/K)/(n + 1): what n rows say, and one more that speaks for all K labels evenly.
+
+    A model that has seen n rows cannot know that a label is impossible. The change is of the order
+    1/n, and the smallest probability 1/(K(n + 1)), so that a logarithm is finite.
+
+    Examples
+    --------
+    >>> with_one_more_row(np.array([[1.0, 0.0]]), 9)
+    array([[0.95, 0.05]])
+    """
+    return np.asarray((rows * probabilities + 1.0 / probabilities.shape[1]) / (rows + 1))
+
+
 def _ratio(link: Link, z: Array, log_p: Array) -> Array:
     return np.exp(
         np.where(np.isfinite(z), link.log_pdf(np.where(np.isfinite(z), z, 0.0)), -np.inf) - log_p

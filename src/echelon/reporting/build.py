@@ -28,8 +28,9 @@ from .._utils.types import (
 from ..base.nested import fit_arguments
 from ..base.row_design import RowDesign
 from ..inspection.holdout import unfitted
-from ..model_selection import Leaderboard, candidate_pipeline, find_candidate
+from ..model_selection import Leaderboard, candidate_pipeline
 from ..model_selection.preparation import with_probabilities
+from ..model_selection.stack import board_candidate
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..plots.display import name_of
@@ -356,28 +357,29 @@ def _best_model(board: Leaderboard, rows: Rows, settings: Settings) -> tuple[Row
 
     None for a model that the roster does not know. The rows come with their schema.
     """
-    try:
-        candidate = find_candidate(board.best.model, settings.random_state)
-    except ValueError:
-        return rows, None
     if rows.schema is None and type(rows.X).__module__.partition(".")[0] == "pandas":
         schema = Schema.of(rows.X)
         rows = replace(rows, schema=schema, X=schema.apply(rows.X))
-    pipeline = candidate_pipeline(
-        candidate,
-        rows.schema,
-        classes=rows.scale.classes.tolist(),
-        cost=None if settings.is_absolute else settings.cost,
-    )
+    classes = rows.scale.classes.tolist()
+    cost = None if settings.is_absolute else settings.cost
+    seed = settings.random_state
+    try:
+        candidate = board_candidate(
+            board, board.best.model, rows.schema, classes=classes, cost=cost, random_state=seed
+        )
+    except ValueError:
+        return rows, None
+    pipeline = candidate_pipeline(candidate, rows.schema, classes=classes, cost=cost)
     chosen = {
         key if key.startswith(("model__", "prepare__")) else f"model__{key}": value
         for key, value in board.best.usual_settings.items()
     }
     model = with_probabilities(
         pipeline.set_params(**chosen),
-        classes=rows.scale.classes.tolist(),
-        cost=None if settings.is_absolute else settings.cost,
-        random_state=settings.random_state,
+        classes=classes,
+        cost=cost,
+        random_state=seed,
+        decision=candidate.decision,
     )
     return rows, model.fit(rows.X, rows.y, **fit_arguments(model, rows.design))
 

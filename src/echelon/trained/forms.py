@@ -326,11 +326,37 @@ def _light(kind: type, state: dict[str, Any]) -> Any:
     return model
 
 
+def _light_classes_apart(model: Any) -> dict[str, Any]:
+    state = _light_apart(model)
+    if "text" in state:
+        require_state(model._n_classes == 2, "it parts more than two classes, which is not kept")
+        state["classes"] = np.asarray(model._classes)
+    return state
+
+
+def _light_classes(kind: type, state: dict[str, Any]) -> Any:
+    from sklearn.preprocessing import LabelEncoder
+
+    classes, text = state.pop("classes", None), state.get("text")
+    model = _light(kind, state)
+    if classes is not None:
+        two = isinstance(classes, np.ndarray) and classes.shape == (2,)
+        require_state(two and classes.dtype.kind in "biuU", "its classes are not two")
+        require_state(classes[0] < classes[1] and model._n_classes == 2, "its classes are not two")
+        require_state(isinstance(text, str), "it has classes without trees")
+        gives = model._objective == "binary" and "\nobjective=binary " in str(text)
+        require_state(gives, "its trees do not give probabilities")
+        model._classes = classes
+        model._le = LabelEncoder().fit(classes)
+    return model
+
+
 def _is_word(value: Any) -> bool:
     return isinstance(value, str) and value.isascii() and value.replace("_", "").isalnum()
 
 
 FORMS = {
+    "lightgbm.LGBMClassifier": Form(_light_classes_apart, _light_classes),
     "lightgbm.LGBMRegressor": Form(_light_apart, _light),
     "sklearn.ensemble.BinMapper": Form(_mapper_apart, _mapper),
     "sklearn.ensemble.HistGradientBoostingClassifier": Form(_boosting_apart, _boosting),

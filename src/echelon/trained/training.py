@@ -16,12 +16,14 @@ from ..base.nested import fit_arguments, fresh
 from ..base.row_design import RowDesign
 from ..base.wrappers import final_estimator
 from ..meta.conformal import ConformalOrdinal
+from ..meta.stack import OrdinalStack
 from ..model_selection.contest import ExperimentRun
 from ..model_selection.experiment import Entry, Experiment
 from ..model_selection.leaderboard import Leaderboard
 from ..model_selection.preparation import prepare, searched_settings, tune, with_probabilities
-from ..model_selection.roster import Candidate, find_candidate
+from ..model_selection.roster import Candidate
 from ..model_selection.splitters import contest_splits
+from ..model_selection.stack import board_candidate
 from ..ordinal.costs import cost_matrix
 from ..ordinal.labels import read_scale
 from ..tables import LabelledTable, RankingTable, RowMarks, labelled_table
@@ -66,7 +68,8 @@ def train(
     model : str, Candidate or estimator, optional
         Name of a candidate of `echelon.model_selection.candidates`, or one, or any unfitted
         estimator that predicts labels; one that is not a pipeline gets the usual preparation of
-        columns. ``"ProportionalOdds logit"`` by default. For a ranking table one of the rankers of
+        columns. ``"Stack"`` is the mixture of the finalists of a contest, whose leaderboard it
+        needs. ``"ProportionalOdds logit"`` by default. For a ranking table one of the rankers of
         `echelon.trained.ranking.train_ranker`, LinearRankSVM by default.
     target : str, optional
         Column of X with the labels.
@@ -177,11 +180,21 @@ def _train_labels(
     known = table.weights, table.groups, table.times
     design = RowDesign.of(len(X), *known, 0.0 if table.times is None else evaluation.gap)
     if isinstance(model, str):
-        model = find_candidate(model, random_state)
+        model = board_candidate(
+            evaluation.known,
+            model,
+            table.schema,
+            classes=classes,
+            cost=cost,
+            random_state=random_state,
+        )
     _require_labels(model)
     name, pipeline = _tuned(model, table, cost, evaluation.n_jobs, random_state)
     notes = lasting(table.notes)
-    inside = with_probabilities(pipeline, classes=classes, cost=cost, random_state=random_state)
+    decision = model.decision if isinstance(model, Candidate) else "inner"
+    inside = with_probabilities(
+        pipeline, classes=classes, cost=cost, random_state=random_state, decision=decision
+    )
     if inside is not pipeline:
         notes.append("The probabilities are those of OrdinalCalibrator.")
     blank = TrainedModel(
@@ -195,11 +208,12 @@ def _train_labels(
             "confidence": confidence,
             "cost": cost if cost is None or isinstance(cost, str) else np.asarray(cost).tolist(),
             "settings": _settings(model, pipeline, table),
+            **_weights(pipeline),
             "random_state": random_state,
             "fitted_to": RowMarks.of(X, read_scale(y, classes)[1]).to_dict(),
         },
     )
-    entry = Entry(name, pipeline, calibrated=True)
+    entry = Entry(name, pipeline, calibrated=True, decision=decision)
     board = evaluation.leaderboard(entry, table, design, cost, random_state)
     if board is not None:
         blank.metrics, blank.leaderboard = board.figures(name, confidence), board
@@ -305,6 +319,15 @@ def _require_labels(model: Any) -> None:
             f"model must predict labels; {type(final_estimator(estimator)).__name__} predicts "
             "numbers: put a regressor into RoundedRegressor, and a ranker into ThresholdedRanker."
         )
+
+
+def _weights(pipeline: Pipeline) -> dict[str, dict[str, float]]:
+    """Share of each model in a stack whose shares are given; nothing of any other model."""
+    last = final_estimator(pipeline)
+    if not isinstance(last, OrdinalStack) or last.weights is None:
+        return {}
+    names = [name for name, _ in last.estimators or ()]
+    return {"weights": dict(zip(names, np.asarray(last.weights).tolist(), strict=True))}
 
 
 def _settings(model: Any, pipeline: Pipeline, table: LabelledTable) -> dict[str, Any]:

@@ -31,6 +31,7 @@ OWN_TYPES: dict[str, str] = {
     "echelon.OrdinalBagging": "echelon.ensemble.bagging.OrdinalBagging",
     "echelon.OrdinalCalibrator": "echelon.meta.calibration.OrdinalCalibrator",
     "echelon.OrdinalReduction": "echelon.meta.reduction.OrdinalReduction",
+    "echelon.OrdinalStack": "echelon.meta.stack.OrdinalStack",
     "echelon.PRank": "echelon.linear.prank.PRank",
     "echelon.PearsonKernel": "echelon.gaussian_process.kernels.PearsonKernel",
     "echelon.PreferenceRanker": "echelon.ranking.preference_ranker.PreferenceRanker",
@@ -148,6 +149,7 @@ _SCIKIT_LEARN = {
 
 #: types whose native code follows what they hold; `echelon.trained.forms` takes them apart
 TAKEN_APART = {
+    "lightgbm.LGBMClassifier": "lightgbm.sklearn.LGBMClassifier",
     "lightgbm.LGBMRegressor": "lightgbm.sklearn.LGBMRegressor",
     "sklearn.ensemble.BinMapper": "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
     "sklearn.ensemble.TreePredictor": (
