@@ -66,11 +66,11 @@ def test_differences_are_told_with_their_margin(run, messy, tmp_path, capsys):
 
 
 def test_the_simplest_equivalent_model_is_saved(run, messy, tmp_path, capsys):
-    wanted = options(tmp_path, models="RankRules,ProportionalOdds probit")
+    wanted = options(tmp_path, models="RankRules,ProportionalOdds logit")
     saved = ["--save", tmp_path / "m.echelon", "--margin", "500%", "--prefer"]
     assert run("compare", messy, "--order", ORDER, *wanted, *saved, "simple") == 0
     said = capsys.readouterr().out
-    assert "The simplest of 2 equivalent models is taken: ProportionalOdds probit." in said
+    assert "The simplest of 2 equivalent models is taken: ProportionalOdds logit." in said
     assert run("compare", messy, "--order", ORDER, *options(tmp_path), *saved, "fest") == 2
     assert "--prefer must be 'best', 'simple' or 'fast'; found 'fest'" in capsys.readouterr().err
 
@@ -79,7 +79,7 @@ def test_nothing_is_equivalent_to_the_best(run, messy, tmp_path, capsys):
     saved = ["--save", tmp_path / "m.echelon", "--prefer", "fast"]
     assert run("compare", messy, "--order", ORDER, *options(tmp_path), *saved) == 0
     said = capsys.readouterr().out
-    assert "No other model is known to be equivalent to ProportionalOdds probit" in said
+    assert "No other model is known to be equivalent to ProportionalOdds logit" in said
 
 
 def test_the_target_may_be_any_column(run, tmp_path, capsys):

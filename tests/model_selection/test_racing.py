@@ -49,7 +49,7 @@ def draw(experiment, error, task):
     wrong = hard + 0.1 * rng.normal(size=len(test)) < rate
     truth = np.asarray(experiment.y)[test]
     codes = np.where(wrong, (truth + 1) % 4 if rate > 0.6 else np.abs(truth - 1), truth)
-    figures = test_figures(experiment, test, codes, None)
+    figures = test_figures(experiment, test, codes, None, len(training_rows(experiment, task.step)))
     return Outcome(task.model, task.fold, figures, 0.1, 1.0, codes=codes, rows=task.rows)
 
 
