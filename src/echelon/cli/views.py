@@ -198,8 +198,7 @@ def show_board(board: Leaderboard) -> None:
     say(*str(board).split("\n"))
     if board.comparisons:
         say(
-            "difference: how much worse than the best of the others that have as many folds as the "
-            "first, on common folds, with 95 % "
+            "difference: how much worse than the best of the others on common folds, with 95 % "
             "intervals that hold for all models at once; equivalent: no other is better by more "
             f"than {board.margin_:.2g} ({100 * board.margin:.3g} % of the best)."
         )

@@ -152,15 +152,16 @@ class PairDifferences:
         level : float
             Probability that any of the intervals is wrong.
         rivals : ndarray of bool of shape (n_models,), optional
-            Models of which the others are compared with the best; all by default. A model that was
-            given up early is known too little to be one.
+            Models with which those behind the leader are compared; all by default. A model that
+            was given up early is known too little to be one.
         """
         estimates, errors = self._square(self.estimates), np.abs(self._square(self.errors))
         estimates[np.tril_indices(self.n_models, -1)] *= -1.0
         known = np.isfinite(estimates[leader])
         known[leader] = known.any()
         rivals = known if rivals is None else known & rivals
-        estimates[~known], estimates[:, ~rivals] = np.nan, np.nan
+        estimates[~known], estimates[:, ~known] = np.nan, np.nan
+        estimates[np.ix_(np.arange(self.n_models) != leader, ~rivals)] = np.nan
         known &= np.isfinite(estimates).any(axis=1)
         half = self.critical_value(level) * errors
         return [

@@ -31,15 +31,14 @@ def compare_rows(board: Leaderboard) -> list[Comparison]:
     Empty without any other, or if it is not known how many rows a fold learns from.
 
     By losses of rows where the measure is their mean and all predictions are known, else by the
-    figures of folds. The others are the models that have run as many folds as the first row, if
-    there are any.
+    figures of folds. Those behind the first row are compared with models of as many folds as it
+    has; it is compared with all.
     """
     if len(board.rows) < 2 or board.sizes is None:
         return []
     found = _by_rows(board, board.sizes[0]) or _by_folds(board, *board.sizes)
     folds = np.array([row.n_folds for row in board.rows])
-    rivals = folds >= folds[0]
-    return found.to_best(0, board.margin_, rivals=rivals if rivals.sum() > 1 else None)
+    return found.to_best(0, board.margin_, rivals=folds >= folds[0])
 
 
 def _by_folds(board: Leaderboard, training: int, test: int) -> PairDifferences:
