@@ -260,3 +260,11 @@ def test_a_look_that_is_kept_is_found_again(tmp_path):
         codes = np.zeros(len(held_out_rows(experiment, step)), dtype=np.int16)
         store.append(Outcome("a", step.fold, {"mae": 1.0}, codes=codes, rows=step.rows))
     assert [outcome.step for outcome in store.read()[0]] == [look, fold]
+
+
+def test_the_table_says_who_stopped():
+    board, _ = race(experiment_of(ERRORS), ERRORS)
+    assert set(board.stopped) == {"bad", "worse"}
+    cells = {line[0]: line for line in board.lines()}
+    assert cells["bad"][2:4] == [f"{board.find('bad').behind:.3f}", "stopped"]
+    assert not {"good", "equal"} & set(board.stopped)

@@ -202,6 +202,8 @@ def show_board(board: Leaderboard) -> None:
             "intervals that hold for all models at once; equivalent: no other is better by more "
             f"than {board.margin_:.2g} ({100 * board.margin:.3g} % of the best)."
         )
+    if board.stopped:
+        say("stopped: left the race early, so far behind the best on what both had predicted.")
 
 
 def show_other_folds(table: LabelledTable, contest: ExperimentRun, board: Leaderboard) -> None:

@@ -282,6 +282,12 @@ class Leaderboard:
         """Largest difference between equivalent models, in units of the measure."""
         return self.margin * abs(self.best.mean(self.measure))
 
+    @property
+    def stopped(self) -> tuple[str, ...]:
+        """Models that stopped early, with too little for a verdict."""
+        unknown = self.with_verdict("undecided")
+        return tuple(r.model for r in self.rows if r.behind is not None and r.model in unknown)
+
     def with_verdict(self, verdict: Verdict) -> tuple[str, ...]:
         """Models that are better, equivalent, worse or undecided, in the order of the rows."""
         return tuple(model for model, c in self.comparisons.items() if c.verdict == verdict)
@@ -384,6 +390,8 @@ class Leaderboard:
         means = [_figure(row.mean(measure)) for measure in self.measures]
         folds = [f"{row.n_folds}/{self.planned}"] if with_folds else []
         beside = comparison_cells(self.comparisons[row.model]) if compared else []
+        if beside and row.model in self.stopped:
+            beside = [_figure(float(row.behind or 0.0)), "stopped"]
         return [row.model, *means[:1], *beside, *means[1:], f"{row.fit_seconds:.2f}", *folds]
 
     def to_frame(self, backend: Any = "pandas") -> Any:
