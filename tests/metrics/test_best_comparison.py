@@ -166,12 +166,16 @@ def test_too_little_in_common_is_undecided_and_says_so():
     tests = folds(100, 1, 5, rng)
     losses = losses_of(3, tests, 100, rng)
     once = [losses[2][0] + 9.0, *[None] * 4]
-    found = row_differences([*losses[:2], once], tests, 80).to_best(0, margin=0.01)
-    assert [bool(c.reason) for c in found] == [False, False, True]
-    assert found[2].reason == TOO_LITTLE and found[2].verdict == "undecided"
-    assert math.isnan(found[2].low) and found[1].low < found[1].high
-    none = row_differences([losses[0], once], tests, 80).to_best(0, margin=0.01)
+    board = row_differences([*losses[:2], once], tests, 80)
+    found = board.to_best(0, margin=0.01, rivals=np.array([True, True, False]))
+    assert found[2].verdict == "worse" and found[2].low > 8.0
+    without = row_differences(losses[:2], tests, 80).to_best(0, margin=0.01)
+    assert [c.difference for c in found[:2]] == [c.difference for c in without]
+    assert found[1].high < 1.0
+    apart = [[*losses[0][:3], None, None], [None, None, None, *losses[1][3:]]]
+    none = row_differences(apart, tests, 80).to_best(0, margin=0.01)
     assert [c.reason for c in none] == [TOO_LITTLE, TOO_LITTLE]
+    assert none[0].verdict == "undecided" and math.isnan(none[0].low)
     few = [np.arange(k, 12, 4) for k in range(4)]
     assert not len(row_differences(losses_of(2, few, 12, rng), few, 9).pairs)
     groups = np.repeat(np.arange(4), 25)

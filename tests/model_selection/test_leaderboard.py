@@ -187,19 +187,18 @@ def test_differences_are_those_of_the_figures(contest, measure):
     assert board.comparisons["same"].verdict != "worse"
 
 
-def test_one_fold_of_several_does_not_compare(contest):
-    few = [
-        replace(
-            row,
-            folds={m: np.r_[f[:1], np.full(7, np.nan)] for m, f in row.folds.items()},
-            predictions=row.predictions[:1],
-        )
-        for row in contest.rows
-    ]
-    board = replace(contest, rows=tuple(few))
-    assert {found.reason for found in board.comparisons.values()} == {TOO_LITTLE}
-    alone = replace(board, planned=1)
-    assert not any(found.reason for found in alone.comparisons.values())
+def test_a_model_that_stopped_early_is_no_rival_of_the_others(contest):
+    first, *others, last = contest.rows
+    kept = {m: np.r_[f[:1], np.full(7, np.nan)] for m, f in last.folds.items()}
+    early = replace(last, folds=kept, predictions=last.predictions[:1])
+    board = replace(contest, rows=(first, *others, early))
+    without = replace(contest, rows=(first, *others))
+    for row in others:
+        found, alone = (b.comparisons[row.model] for b in (board, without))
+        assert found.difference == alone.difference
+        assert found.high - found.low <= 1.5 * (alone.high - alone.low)
+    assert not board.comparisons[last.model].reason
+    assert math.isfinite(board.comparisons[last.model].low)
 
 
 def test_models_without_probabilities_are_not_compared_by_them(contest):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -103,7 +104,7 @@ def figures(metrics: dict[str, float]) -> list[str]:
     rows = []
     for measure in known_measures(metrics):
         spread = metrics.get(f"{measure.key}_se")
-        error = f"± {spread:.3f}" if spread else ""
+        error = f"± {spread:.3f}" if spread and math.isfinite(spread) else ""
         rows.append([measure.heading, f"{metrics[measure.key]:.3f}", error])
     return aligned(rows) if rows else []
 

@@ -133,7 +133,13 @@ class PairDifferences:
             largest[part] = np.abs(drawn).max(axis=1) / scale
         return float(np.quantile(largest, 1.0 - level))
 
-    def to_best(self, leader: int, margin: float, level: float = LEVEL) -> list[Comparison]:
+    def to_best(
+        self,
+        leader: int,
+        margin: float,
+        level: float = LEVEL,
+        rivals: npt.NDArray[np.bool_] | None = None,
+    ) -> list[Comparison]:
         """Every model beside the best of the others.
 
         Parameters
@@ -145,12 +151,18 @@ class PairDifferences:
             Largest difference of equivalent models.
         level : float
             Probability that any of the intervals is wrong.
+        rivals : ndarray of bool of shape (n_models,), optional
+            Models with which those behind the leader are compared; all by default. A model that
+            was given up early is known too little to be one.
         """
         estimates, errors = self._square(self.estimates), np.abs(self._square(self.errors))
         estimates[np.tril_indices(self.n_models, -1)] *= -1.0
         known = np.isfinite(estimates[leader])
         known[leader] = known.any()
+        rivals = known if rivals is None else known & rivals
         estimates[~known], estimates[:, ~known] = np.nan, np.nan
+        estimates[np.ix_(np.arange(self.n_models) != leader, ~rivals)] = np.nan
+        known &= np.isfinite(estimates).any(axis=1)
         half = self.critical_value(level) * errors
         return [
             _compared(estimates[i], half[i], margin) if known[i] else Comparison(reason=TOO_LITTLE)
@@ -185,7 +197,6 @@ def row_differences(
     *,
     weights: Vector | None = None,
     groups: Codes | None = None,
-    fewest_folds: int = 2,
 ) -> PairDifferences:
     """Differences of means over folds of losses of rows.
 
@@ -199,8 +210,6 @@ def row_differences(
         Rows that a fold learns from.
     weights, groups : ndarray of shape (n,), optional
         What each row counts, and groups of rows that depend on each other.
-    fewest_folds : int
-        Folds in common that a difference is looked at with.
 
     Examples
     --------
@@ -223,7 +232,7 @@ def row_differences(
     def measured() -> Iterator[_Pair]:
         for pair in combinations(range(len(losses)), 2):
             common = run[pair[0]] & run[pair[1]]
-            if len(common) < max(1, fewest_folds):
+            if not common:
                 continue
             if common not in tables:
                 able = {m for m, folds in enumerate(run) if common <= folds}

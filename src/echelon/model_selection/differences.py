@@ -31,12 +31,14 @@ def compare_rows(board: Leaderboard) -> list[Comparison]:
     Empty without any other, or if it is not known how many rows a fold learns from.
 
     By losses of rows where the measure is their mean and all predictions are known, else by the
-    figures of folds.
+    figures of folds. Those behind the first row are compared with models of as many folds as it
+    has; it is compared with all.
     """
     if len(board.rows) < 2 or board.sizes is None:
         return []
     found = _by_rows(board, board.sizes[0]) or _by_folds(board, *board.sizes)
-    return found.to_best(0, board.margin_)
+    folds = np.array([row.n_folds for row in board.rows])
+    return found.to_best(0, board.margin_, rivals=folds >= folds[0])
 
 
 def _by_folds(board: Leaderboard, training: int, test: int) -> PairDifferences:
@@ -72,12 +74,7 @@ def _by_rows(board: Leaderboard, training: int) -> PairDifferences | None:
         (None, None) if board.design is None else (board.design.weights, board.design.groups)
     )
     return row_differences(
-        losses,
-        [tests[fold] for fold in folds],
-        training,
-        weights=weights,
-        groups=groups,
-        fewest_folds=min(2, board.planned or len(folds)),
+        losses, [tests[fold] for fold in folds], training, weights=weights, groups=groups
     )
 
 
