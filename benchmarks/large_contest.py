@@ -18,7 +18,8 @@ import numpy as np
 
 from echelon import RoundedRegressor
 from echelon.datasets import make_nonlinear_ordinal
-from echelon.model_selection.contest import ExperimentRun, finish, make_experiment
+from echelon.model_selection.contest import finish, make_experiment
+from echelon.model_selection.experiment_run import ExperimentRun
 
 LARGEST_LOSS = 1.02
 SETTINGS = {

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from echelon.model_selection.contest import ExperimentRun, finish, make_experiment
+from echelon.model_selection.contest import finish, make_experiment
+from echelon.model_selection.experiment_run import ExperimentRun
 from echelon.model_selection.other_folds import other_folds
 from echelon.model_selection.roster import candidates
 from echelon.tables import labelled_table

@@ -10,7 +10,6 @@ from support.simulated import Clock, drive
 from echelon.base.row_design import RowDesign
 from echelon.datasets import load_dataset
 from echelon.model_selection import candidates, run_contest
-from echelon.model_selection.contest import ExperimentRun
 from echelon.model_selection.experiment import (
     Entry,
     Experiment,
@@ -20,6 +19,7 @@ from echelon.model_selection.experiment import (
     test_figures,
     training_rows,
 )
+from echelon.model_selection.experiment_run import ExperimentRun
 from echelon.model_selection.racing import Race, mean_difference
 from echelon.model_selection.schedule import Schedule, Step
 from echelon.model_selection.splitters import contest_splits

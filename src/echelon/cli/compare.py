@@ -48,7 +48,7 @@ from .views import (
 
 if TYPE_CHECKING:
     from echelon.model_selection import Leaderboard
-    from echelon.model_selection.contest import ExperimentRun
+    from echelon.model_selection.experiment_run import ExperimentRun
     from echelon.tables import LabelledTable
     from echelon.trained import TrainedModel
 
@@ -201,8 +201,9 @@ def _contest(
 ) -> ExperimentRun:
     """Contest with the results of earlier ones, if the user wants to go on."""
     from echelon._utils.files import cache_folder
-    from echelon.model_selection.contest import ExperimentRun, make_experiment
+    from echelon.model_selection.contest import make_experiment
     from echelon.model_selection.experiment import experiment_key
+    from echelon.model_selection.experiment_run import ExperimentRun
     from echelon.model_selection.roster import candidates, find_candidate
 
     roster = candidates(seed)

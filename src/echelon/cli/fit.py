@@ -131,7 +131,8 @@ def _contest(
     **options: Any,
 ) -> Leaderboard:
     """A short contest."""
-    from echelon.model_selection.contest import ExperimentRun, finish, make_experiment
+    from echelon.model_selection.contest import finish, make_experiment
+    from echelon.model_selection.experiment_run import ExperimentRun
     from echelon.model_selection.roster import candidates
 
     roster = candidates(options["random_state"])

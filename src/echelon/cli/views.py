@@ -15,7 +15,7 @@ from .output import say
 
 if TYPE_CHECKING:
     from echelon.model_selection import ContestProgress, Leaderboard
-    from echelon.model_selection.contest import ExperimentRun
+    from echelon.model_selection.experiment_run import ExperimentRun
     from echelon.tables import LabelledTable
 
 Show = Callable[["ContestProgress"], None]

@@ -1,7 +1,8 @@
 """Choosing models and parameters with scikit-learn's cross-validation."""
 
 from .coarse_to_fine import CoarseToFineSearchCV
-from .contest import ContestProgress, compare_models, run_contest
+from .contest import compare_models, run_contest
+from .experiment_run import ContestProgress
 from .leaderboard import Leaderboard, LeaderboardRow
 from .preparation import candidate_pipeline, mixed_columns, prepare, tune
 from .ranker_validation import RankerValidation, cross_validate_ranker

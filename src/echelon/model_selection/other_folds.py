@@ -23,8 +23,8 @@ from ..ordinal.labels import read_scale
 from ..pairs.misranking import count_pairs
 from ..tables import LabelledTable
 from ..tables.faults import Argument, Sentence
-from .contest import ExperimentRun
 from .experiment import Experiment
+from .experiment_run import ExperimentRun
 from .leaderboard import Leaderboard
 from .splitters import contest_splits
 

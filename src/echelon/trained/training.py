@@ -17,8 +17,8 @@ from ..base.row_design import RowDesign
 from ..base.wrappers import final_estimator
 from ..meta.conformal import ConformalOrdinal
 from ..meta.stack import OrdinalStack
-from ..model_selection.contest import ExperimentRun
 from ..model_selection.experiment import Entry, Experiment
+from ..model_selection.experiment_run import ExperimentRun
 from ..model_selection.leaderboard import Leaderboard
 from ..model_selection.preparation import prepare, searched_settings, tune, with_probabilities
 from ..model_selection.roster import Candidate
