@@ -185,6 +185,11 @@ DRAWS: dict[str, Draw] = {
         mode=x.one("separate", "joint"),
         cost=x.cost,
     ),
+    "OrdinalStack": lambda x: e.OrdinalStack(
+        [("first", x.ordinal()), ("second", e.ProportionalOdds(alpha=0.1))],
+        weights=x.one(None, [0.3, 0.7], [0.0, 1.0]),
+        cost=x.cost,
+    ),
     "PRank": lambda x: e.PRank(
         30,
         averaged=x.one(True, False),

@@ -54,7 +54,7 @@ def test_it_is_the_same_from_the_leaderboard_to_the_report(run, folder, capsys):
         row = next(csv.DictReader(lines))
     assert row["model"] == "ProportionalOdds logit"
     mae = f"{float(row['mae']):.3f}"
-    assert re.search(rf"ProportionalOdds logit +{mae}±", said)
+    assert re.search(rf"ProportionalOdds logit +{mae} ", said)
     assert re.search(rf"mean absolute error +{mae} ", said)
     assert run("info", model) == 0
     assert re.search(rf"mean absolute error +{mae} ", capsys.readouterr().out)

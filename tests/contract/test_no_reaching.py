@@ -9,8 +9,8 @@ import echelon
 
 PACKAGES = ("export", "inspection", "model_selection", "plots", "reporting", "trained")
 SOURCE = Path(echelon.__file__).parent
-# Public, whatever they begin with: the fields of named tuples.
-NAMED_TUPLES = {"_asdict", "_fields", "_replace"}
+# Public, whatever they begin with: the fields of named tuples, and the end of a process.
+DOCUMENTED = {"_asdict", "_fields", "_replace", "_exit"}
 # They check the state of other packages' estimators before they are built from a file.
 OF_OTHERS = {"trained/forms.py", "trained/one_hot.py"}
 
@@ -20,7 +20,7 @@ def reaches(source):
     nodes = list(ast.walk(ast.parse(source)))
     bases = {b.id for n in nodes if isinstance(n, ast.ClassDef) for b in n.bases if is_name(b)}
     for node in nodes:
-        if not isinstance(node, ast.Attribute) or node.attr in NAMED_TUPLES:
+        if not isinstance(node, ast.Attribute) or node.attr in DOCUMENTED:
             continue
         private = node.attr.startswith("_") and not node.attr.endswith("__")
         own = is_name(node.value) and node.value.id in {"self", "cls", *bases}

@@ -130,7 +130,7 @@ def drawn(monkeypatch):
 
     monkeypatch.setitem(registry._MODELS, "IMC", registry.Model("IMC", build))
     plot = read_plot("cg05-figure2")
-    return dataclasses.replace(plot, settings={**plot.settings, "rows": 40, "held_out_rows": 500})
+    return dataclasses.replace(plot, settings={**plot.settings, "rows": 40, "test_rows": 500})
 
 
 def test_drawn_contours_fit_what_they_say(drawn):
@@ -199,7 +199,7 @@ def staged(monkeypatch):
     model = registry.Model("AB.OR ORStump", build)
     monkeypatch.setitem(registry._MODELS, "AB.OR ORStump", model)
     plot = read_plot("ll09-figure2")
-    settings = {**plot.settings, "rounds": [1, 10], "rows": 200, "held_out_rows": 3000}
+    settings = {**plot.settings, "rounds": [1, 10], "rows": 200, "test_rows": 3000}
     return dataclasses.replace(plot, settings=settings), built
 
 

@@ -53,7 +53,7 @@ def world(monkeypatch):
     register("RankRules", shrinkage=0.1)
     monkeypatch.setattr(timing, "SHORTEST", 1e-9)
     plot = read_plot("dk09-figure1")
-    settings = {**plot.settings, "models": list(MODELS), "rows": 50, "held_out_rows": 40}
+    settings = {**plot.settings, "models": list(MODELS), "rows": 50, "test_rows": 40}
     effort = {"quick": {"repeats": 3, "sizes": [20, 40, 80]}}
     return dataclasses.replace(plot, settings=settings, effort=effort), built
 
@@ -132,5 +132,5 @@ def test_the_plot_has_the_columns_of_table_1():
     assert plot.settings["models"] == list(table.columns)
     (entry,) = table.sets.values()
     assert plot.settings["generator"] == entry.generator
-    assert (plot.settings["rows"], plot.settings["held_out_rows"]) == (entry.training, entry.test)
+    assert (plot.settings["rows"], plot.settings["test_rows"]) == (entry.training, entry.test)
     assert plot.settings_for("paper")["repeats"] == table.trials
