@@ -285,7 +285,7 @@ def deal_groups(
     Examples
     --------
     >>> deal_groups(np.array([0, 1, 0, 1, 1]), np.array([0, 0, 1, 2, 2]), 2)
-    array([0, 0, 1, 1, 1])
+    array([1, 1, 0, 0, 0])
     """
     _, unit = np.unique(groups, return_inverse=True)
     n_groups = int(unit.max()) + 1

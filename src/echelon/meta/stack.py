@@ -110,13 +110,13 @@ class OrdinalStack(ProbabilityMixin, HoldsRowsOutMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from echelon import OrdinalStack, ProportionalOdds
+    >>> from echelon import OrdinalBagging, OrdinalStack, ProportionalOdds
     >>> from echelon.datasets import load_esl
     >>> X, y = load_esl(return_X_y=True)
-    >>> members = [("odds", ProportionalOdds()), ("probit", ProportionalOdds("probit"))]
+    >>> members = [("odds", ProportionalOdds()), ("trees", OrdinalBagging(random_state=0))]
     >>> stack = OrdinalStack(members, random_state=0).fit(X, y)
     >>> stack.names_, round(float(stack.weights_.sum()), 6)
-    (['odds', 'probit'], 1.0)
+    (['odds', 'trees'], 1.0)
     """
 
     _reads_numbers = False
