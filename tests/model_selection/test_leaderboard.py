@@ -306,6 +306,14 @@ def test_frames_and_notebooks_have_the_same_table(contest):
     assert cells[3][0] == "left"
 
 
+def test_a_baseline_with_all_folds_does_not_lead_a_model_that_had_time_for_three():
+    base = replace(row("base", np.full(10, 2.5)), group="baseline")
+    known = row("known", np.r_[[0.5] * 3, [math.nan] * 7])
+    stopped = [replace(row(f"slow {i}", np.r_[0.6, [math.nan] * 9]), behind=0.1) for i in range(3)]
+    board = Leaderboard.of([base, *stopped, known], sizes=(80, 20), planned=10)
+    assert board.best_ == "known" and board.rows[-1].model == "base"
+
+
 def test_a_mean_over_few_folds_does_not_lead(board):
     assert board.rows[-1].model == "once"
     assert "1/10" in str(board).splitlines()[-1]

@@ -482,6 +482,8 @@ def settings_text(settings: Mapping[str, Any]) -> str:
 
 
 def _usual_folds(rows: Sequence[LeaderboardRow]) -> float:
-    """Median number of folds of models that did not stop early."""
-    folds = [row.n_folds for row in rows if row.behind is None]
+    """Median number of folds of models that did not stop early; baselines always run all."""
+    went_on = [row for row in rows if row.behind is None]
+    folds = [row.n_folds for row in went_on if row.group != "baseline"]
+    folds = folds or [row.n_folds for row in went_on]
     return float(np.median(folds)) if folds else 0.0
