@@ -303,8 +303,8 @@ def _comparison_facts(board: Leaderboard, given: _Given, settings: Settings) -> 
     rows = given.rows(settings)
     name, study = "", None
     if rows is not None and board.rows:
-        name = board.best.model
-        rows, model = _best_model(board, rows, settings)
+        name = board.chosen.model
+        rows, model = _chosen_model(board, rows, settings)
         study = None if model is None else Study(model, rows, settings, board=board, name=name)
     return Facts(name, given.target_name, settings, board, rows=rows, study=study)
 
@@ -352,8 +352,8 @@ def _estimator_facts(subject: Any, board: Any, given: _Given, settings: Settings
     return Facts(name, given.target_name, settings, board, rows=rows, study=study)
 
 
-def _best_model(board: Leaderboard, rows: Rows, settings: Settings) -> tuple[Rows, Any]:
-    """The leaderboard's best model of the roster with its usual settings, fitted to all rows.
+def _chosen_model(board: Leaderboard, rows: Rows, settings: Settings) -> tuple[Rows, Any]:
+    """The leaderboard's chosen model with its usual settings, fitted to all rows.
 
     None for a model that the roster does not know. The rows come with their schema.
     """
@@ -365,14 +365,14 @@ def _best_model(board: Leaderboard, rows: Rows, settings: Settings) -> tuple[Row
     seed = settings.random_state
     try:
         candidate = board_candidate(
-            board, board.best.model, rows.schema, classes=classes, cost=cost, random_state=seed
+            board, board.chosen.model, rows.schema, classes=classes, cost=cost, random_state=seed
         )
     except ValueError:
         return rows, None
     pipeline = candidate_pipeline(candidate, rows.schema, classes=classes, cost=cost)
     chosen = {
         key if key.startswith(("model__", "prepare__")) else f"model__{key}": value
-        for key, value in board.best.usual_settings.items()
+        for key, value in board.chosen.usual_settings.items()
     }
     model = with_probabilities(
         pipeline.set_params(**chosen),
