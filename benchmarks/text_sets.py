@@ -189,7 +189,7 @@ def lines(results: dict[tuple[str, str], dict[str, Any]]) -> list[str]:
 def main() -> None:
     """Measure what is not in the file yet, and print or write the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.text_sets", description=__doc__)
-    parser.add_argument("--budget", default="10m", help="of each contest")
+    parser.add_argument("--budget", default="2m", help="of each contest")
     parser.add_argument("--only", nargs="+", help="names of sets")
     parser.add_argument("--store", type=Path, default=Path("build/text_sets.jsonl"))
     parser.add_argument("--write", type=Path, help="the page that gets the table")
