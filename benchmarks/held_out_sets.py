@@ -30,33 +30,33 @@ from sklearn.model_selection import RandomizedSearchCV, train_test_split
 from benchmarks.pages import Pieces, markdown_table, write_between
 from echelon.datasets import discretize
 
-#: Tables: folder and name, classes that a number is cut into (0 for labels), columns left out.
-TABLES: tuple[tuple[str, int, tuple[str, ...]], ...] = (
-    ("ordinal/winequality_red", 0, ()),
-    ("ordinal/LEV", 0, ()),
-    ("ordinal/ERA", 0, ()),
-    ("ordinal/car", 0, ()),
-    ("ordinal/affairs", 0, ()),
-    ("ordinal/anes96", 0, ()),
-    ("regression/abalone", 10, ()),
-    ("regression/boston_housing", 10, ()),
-    ("regression/bank8FM", 10, ()),
-    ("regression/stock", 10, ()),
+#: Tables: folder and name, and classes that a number is cut into (0 for labels).
+TABLES: tuple[tuple[str, int], ...] = (
+    ("ordinal/winequality_red", 0),
+    ("ordinal/LEV", 0),
+    ("ordinal/ERA", 0),
+    ("ordinal/car", 0),
+    ("ordinal/affairs", 0),
+    ("ordinal/anes96", 0),
+    ("regression/abalone", 10),
+    ("regression/boston_housing", 10),
+    ("regression/bank8FM", 10),
+    ("regression/stock", 10),
 )
 ORDERS = {"ordinal/car": "unacc<acc<good<vgood"}
 SETTINGS, FOLDS = 20, 3
 
 
-def read(name: str, bins: int, drop: tuple[str, ...], seed: int) -> tuple[Any, Any]:
+def read(name: str, bins: int, seed: int) -> tuple[Any, Any]:
     """Rows to learn from and rows held out; the label is the column ``y``."""
     path = Path(os.environ["ECHELON_DATA"]) / f"{name}.csv.gz"
-    frame = pd.read_csv(path, keep_default_na=False, na_values=[""]).drop(columns=list(drop))
+    frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
     if bins:
         frame = frame.assign(y=discretize(frame["y"], bins))
     return train_test_split(frame, test_size=0.25, stratify=frame["y"], random_state=seed)
 
 
-def ours(table: tuple[str, int, tuple[str, ...]], seed: int, budget: int) -> dict[str, Any]:
+def ours(table: tuple[str, int], seed: int, budget: int) -> dict[str, Any]:
     """Error of what the command chooses and saves."""
     known, held = read(*table, seed)
     with TemporaryDirectory() as folder:
@@ -135,7 +135,7 @@ def peers(seed: int) -> dict[str, tuple[Any, dict[str, Any]]]:
     }
 
 
-def peer(table: tuple[str, int, tuple[str, ...]], seed: int, name: str) -> dict[str, Any]:
+def peer(table: tuple[str, int], seed: int, name: str) -> dict[str, Any]:
     """Error of a tuned model of another package."""
     known, held = read(*table, seed)
     both = pd.concat([known, held]).drop(columns="y")
@@ -165,7 +165,7 @@ def table_of(found: dict[str, dict[str, Any]], budget: int) -> str:
     """Errors on the rows held out, mean ranks and regrets."""
     names = ["echelon compare", *peers(0)]
     rows, errors = [], []
-    for name, _, _ in TABLES:
+    for name, _ in TABLES:
         values = np.array([found[f"{name} {model}"]["mae"] for model in names])
         errors.append(values)
         best = values.min()

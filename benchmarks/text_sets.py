@@ -17,13 +17,15 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-START, END = "<!-- text sets: start -->", "<!-- text sets: end -->"
+from benchmarks.pages import Pieces, markdown_table, write_between
+
 MEDIAN, CONTEST = "constant median", "echelon compare"
 LABEL = "y"
 # Pairs of words are two words long.
@@ -164,10 +166,9 @@ def _echelon(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def lines(results: dict[tuple[str, str], dict[str, Any]]) -> list[str]:
-    """A Markdown table, a line for each set of which every method is measured."""
-    head = ["set", "rows", MEDIAN, *BY_HAND, CONTEST, "beside the best by hand"]
-    found = [f"| {' | '.join(head)} |", f"| --- {'| ---: ' * (len(head) - 1)}|"]
+def table_of(results: dict[tuple[str, str], dict[str, Any]]) -> str:
+    """A line for each set of which every method is measured."""
+    rows = []
     for name in dict.fromkeys(key[0] for key in results):
         if not all((name, method) in results for method in METHODS):
             continue
@@ -182,8 +183,9 @@ def lines(results: dict[tuple[str, str], dict[str, Any]]) -> list[str]:
             f"{ours['mae']:.3f} ({ours['model']})",
             f"{ours['mae'] / best - 1.0:+.1%}" if best else "–",
         ]
-        found.append(f"| {' | '.join(cells)} |")
-    return found
+        rows.append(cells)
+    head = ["set", "rows", MEDIAN, *BY_HAND, CONTEST, "beside the best by hand"]
+    return markdown_table(head, rows)
 
 
 def main() -> None:
@@ -194,30 +196,21 @@ def main() -> None:
     parser.add_argument("--store", type=Path, default=Path("build/text_sets.jsonl"))
     parser.add_argument("--write", type=Path, help="the page that gets the table")
     options = parser.parse_args()
-    options.store.parent.mkdir(parents=True, exist_ok=True)
+    pieces = Pieces(options.store)
     known: dict[tuple[str, str], dict[str, Any]] = {}
-    if options.store.exists():
-        stored = map(json.loads, options.store.read_text().splitlines())
-        known = {(result["set"], result["method"]): result for result in stored}
-    for table in sets():
-        wanted = METHODS if options.only is None or table.name in options.only else ()
-        for method in wanted:
-            if (table.name, method) in known:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for table in sets():
+            if options.only is not None and table.name not in options.only:
                 continue
-            print(f"{table.name}: {method}", file=sys.stderr, flush=True)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                result = measure(table, method, options.budget)
-            known[table.name, method] = result
-            with options.store.open("a") as file:
-                file.write(json.dumps(result) + "\n")
-    text = "\n".join(lines(known))
+            for method in METHODS:
+                print(f"{table.name}: {method}", file=sys.stderr, flush=True)
+                task = partial(measure, table, method, options.budget)
+                known[table.name, method] = pieces.get(f"{table.name}: {method}", task)
+    text = table_of(known)
     print(text)
     if options.write is not None:
-        page = options.write.read_text(encoding="utf-8")
-        before, rest = page.split(START)
-        after = rest.split(END)[1]
-        options.write.write_text(f"{before}{START}\n{text}\n{END}{after}", encoding="utf-8")
+        write_between(options.write, "text sets", text)
 
 
 if __name__ == "__main__":

@@ -486,6 +486,6 @@ def test_ratings_from_texts_are_shown_where_every_method_is_measured():
 
     whole = {("a", method): result(method, 0.5) for method in text_sets.METHODS}
     whole["a", text_sets.CONTEST] = result(text_sets.CONTEST, 0.4)
-    found = text_sets.lines({**whole, ("b", text_sets.MEDIAN): result("", 1.0)})
+    found = text_sets.table_of({**whole, ("b", text_sets.MEDIAN): result("", 1.0)}).splitlines()
     assert len(found) == 3 and all(line.count("|") == found[0].count("|") for line in found)
     assert found[2].endswith("| 0.400 (LinearSVOR) | -20.0% |")

@@ -105,7 +105,7 @@ def test_weights_of_things_are_inputs(name):
 def test_a_weight_with_a_mean_of_one_is_one_of_rows():
     table = labelled_table(frame_of(weight_full=[0.4, 1.6], weight=[1501.5, 2002.5]), "y")
     assert list(table.X) == ["size", "weight"]
-    assert any("its mean is one" in str(note) for note in table.notes)
+    assert any("its mean is about one" in str(note) for note in table.notes)
     assert any("if it is a survey weight" in str(note) for note in table.notes)
 
 

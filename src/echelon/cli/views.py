@@ -203,7 +203,7 @@ def show_board(board: Leaderboard) -> None:
             f"than {board.margin_:.2g} ({100 * board.margin:.3g} % of the best)."
         )
     if board.stopped:
-        say("stopped: left the race early, behind the best by so much on what both had predicted.")
+        say("stopped: left early; the difference is to the best, on what both had predicted.")
 
 
 def show_other_folds(table: LabelledTable, contest: ExperimentRun, board: Leaderboard) -> None:

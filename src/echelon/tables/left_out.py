@@ -154,7 +154,7 @@ def _weight_reason(name: str, series: Any) -> str | None:
     >>> _weight_reason("WTMEC2YR", pd.Series([4291.8, 32189.1]))
     'its name is that of a survey weight'
     >>> _weight_reason("weight", pd.Series([0.6, 1.4]))
-    'its name is that of a weight and its mean is one'
+    'its name is that of a weight and its mean is about one'
     >>> _weight_reason("shell_weight", pd.Series([0.24, 0.31])) is None
     True
     """
@@ -165,4 +165,4 @@ def _weight_reason(name: str, series: Any) -> str | None:
     values = np.asarray(series, dtype=np.float64)
     values = values[np.isfinite(values)]
     usual = len(values) and values.min() >= 0.0 and abs(values.mean() - 1.0) <= _NEAR_ONE
-    return "its name is that of a weight and its mean is one" if usual else None
+    return "its name is that of a weight and its mean is about one" if usual else None
