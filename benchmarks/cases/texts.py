@@ -53,11 +53,14 @@ def _name(number: int) -> str:
 
 
 def prepare(data: Data) -> Any:
-    from echelon.model_selection import TextTerms
+    """All that a command does from a data frame to what a linear model is given."""
+    from echelon.model_selection import prepare
     from echelon.model_selection.text_memo import MEMO
+    from echelon.tables import Schema
 
     MEMO.clear()
-    return TextTerms().fit_transform(data.frame)
+    schema = Schema.of(data.frame)
+    return prepare(schema, "linear").fit_transform(schema.apply(data.frame), data.y)
 
 
 def ours(data: Data) -> Any:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from echelon.tables import TableError, labelled_table
+from echelon.tables import Column, TableError, guessing, labelled_table
 from echelon.tables.guessing import edge_codes, guess_column
 from echelon.tables.options import StatedColumn, TableOptions
 
@@ -194,3 +194,42 @@ def test_marks_that_are_stated_hold_for_every_column():
     assert guess.column.converted(frame, "t").tolist() == [1234.0, 2500.5]
     with pytest.raises(TableError, match=r"Column 'n' of t holds '1\.5\.5' in row 1, where a num"):
         guess.column.converted(pd.Series(["1.5.5"]), "t")
+
+
+def _long_texts(n, distinct=None, missing=0):
+    texts = [f"{'what people write of films is long and ' * 3}number {i}" for i in range(n)]
+    found = np.resize(np.array(texts[:distinct], dtype=object), n)
+    found[:missing] = None
+    return pd.Series(found)
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        _long_texts(60),
+        _long_texts(50),
+        _long_texts(700, missing=600),
+        _long_texts(600, distinct=120),
+        _long_texts(600, distinct=121),
+        _long_texts(700).astype("str"),
+        pd.concat([_long_texts(60), pd.Series([3.0] * 60)], ignore_index=True),
+        pd.concat([_long_texts(60), pd.Series(["2020-01-03"] * 600)], ignore_index=True),
+        pd.Series(["x" * 100 + str(i) for i in range(60)]),
+        pd.Series(["unknown " * 20] * 60),
+    ],
+)
+@pytest.mark.parametrize("missing", [(), ("unknown " * 19 + "unknown",), ("3",)])
+def test_long_texts_are_told_without_all_of_them_in_memory(series, missing, monkeypatch):
+    found = guess_column("t", series, StatedColumn(missing=missing))
+    monkeypatch.setattr(guessing, "_are_long_sentences", lambda *_: False)
+    assert found == guess_column("t", series, StatedColumn(missing=missing))
+
+
+def test_texts_are_not_copied_unless_some_are_missing():
+    series = pd.Series(["so it was", None, " NA ", "-99.0"] * 400).astype("str")
+    column = Column("t", "text", None, ("-99",))
+    found = column.converted(series, "t")
+    assert found[:4].tolist() == ["so it was", np.nan, np.nan, np.nan]
+    np.testing.assert_array_equal(found.isna(), column.converted(series.astype(object), "t").isna())
+    whole = series.where(series == "so it was", "and so on")
+    assert column.converted(whole, "t") is whole

@@ -22,6 +22,7 @@ from ..base.row_design import RowDesign
 from ..base.scores import CODINGS, TAILS, LevelCodes, TailScores, heavy_tails
 from ..meta.calibration import OrdinalCalibrator
 from ..tables.schema import FEWEST_ROWS
+from .joined_columns import JoinedColumns
 from .settings_search import SEARCH_FOLDS, best_settings
 from .text_terms import TextTerms
 
@@ -132,7 +133,8 @@ def prepare(
     ]
     # By position, because scikit-learn looks each of a list of names up among all of them.
     place = {name: j for j, name in enumerate(schema.names)}
-    return ColumnTransformer(
+    sparse = inputs == "linear" and bool(schema.of_kind("text"))
+    return (JoinedColumns if sparse else ColumnTransformer)(
         [(part, step, [place[name] for name in names]) for part, step, names in parts if names],
         # Any sparse part makes the whole sparse.
         sparse_threshold=1.0,

@@ -257,9 +257,9 @@ class TextTerms(TransformerMixin, BaseEstimator):
             self.terms_[j] = [terms[place] for place in chosen]
             self.idf_[j] = self.idf_[j][chosen]
         if self.components_ is not None:
-            weights = self._stacked(j, tokens)
+            weights = self._stacked(j, tokens, int(counts.sum()))
             self.components_.append(_singular_vectors(weights, self.size))
-        return self._block(j, tokens, weights)
+        return self._block(j, tokens, weights, int(counts.sum()))
 
     def _check_parameters(self) -> None:
         require_choice("reduce", self.reduce, (None, "select", "svd"))
@@ -300,11 +300,13 @@ class TextTerms(TransformerMixin, BaseEstimator):
             found.data /= np.sqrt(squares)[rows]
             yield found
 
-    def _stacked(self, j: int, tokens: Tokens) -> sp.csr_array:
-        return stacked(self._weights(j, tokens), len(tokens.starts) - 1, len(self.terms_[j]))
+    def _stacked(self, j: int, tokens: Tokens, size: int = 0) -> sp.csr_array:
+        return stacked(self._weights(j, tokens), len(tokens.starts) - 1, len(self.terms_[j]), size)
 
-    def _block(self, j: int, tokens: Tokens, weights: sp.csr_array | None = None) -> Any:
-        """What column j gives; its weights, if they are known, are not found again."""
+    def _block(
+        self, j: int, tokens: Tokens, weights: sp.csr_array | None = None, size: int = 0
+    ) -> Any:
+        """What column j gives; its weights, or how many there are, need not be known before."""
         mean, scale = self.lengths_[j]
         length = (_length(tokens) - mean) / scale
         n, n_terms = len(length), len(self.terms_[j])
@@ -320,7 +322,8 @@ class TextTerms(TransformerMixin, BaseEstimator):
                 row = below
             found[:, -1] = length
             return found
-        return stacked(_with_last(self._weights(j, tokens), length), n, n_terms + 1)
+        size = size + n if size else 0
+        return stacked(_with_last(self._weights(j, tokens), length), n, n_terms + 1, size)
 
     def _parts(self, j: int) -> Sequence[str]:
         if self.components_ is None:

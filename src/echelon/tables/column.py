@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from .faults import MISSING_MARKS, TableError, inside, wrong_cell
 from .notation import Notation
 
 KINDS = ("number", "ordered", "category", "boolean", "date", "text")
+# Cells that are made texts together.
+_CELLS = 512
 _STORED = {"name", "kind", "levels", "missing", "notation", "label", "stop_words"}
 
 
@@ -133,6 +135,8 @@ class Column:
         )
 
     def _texts(self, series: Any, where: str) -> Any:
+        if self.kind == "text" and _is_string(series.dtype):
+            return _without_absent(series, self.missing)
         if self.kind != "ordered":
             return texts_of(series, self.missing)
         import pandas as pd
@@ -233,13 +237,32 @@ def _coded_texts(
 
     levels = series if isinstance(series.dtype, pd.CategoricalDtype) else series.astype("category")
     texts: list[Any] = [level_text(label) for label in levels.cat.categories]
+    is_absent = absent_test(missing, marks)
+    texts = [np.nan if is_absent(text) else text for text in texts]
+    return [*texts, np.nan], levels.cat.codes.to_numpy()
+
+
+def absent_test(missing: Collection[str], marks: bool = True) -> Callable[[str], bool]:
+    """What tells whether a text stands for a missing value."""
     absent = {*missing, *(MISSING_MARKS if marks else ())}
     numbers = {number for number in map(_number, missing) if number is not None}
-    texts = [
-        np.nan if text.strip() in absent or (numbers and _number(text) in numbers) else text
-        for text in texts
-    ]
-    return [*texts, np.nan], levels.cat.codes.to_numpy()
+    return lambda text: text.strip() in absent or (bool(numbers) and _number(text) in numbers)
+
+
+def _is_string(dtype: Any) -> bool:
+    """Whether a column is of pandas' own texts, with NaN where there is none."""
+    import pandas as pd
+
+    return isinstance(dtype, pd.StringDtype) and dtype.na_value is np.nan
+
+
+def _without_absent(series: Any, missing: Collection[str]) -> Any:
+    """Long texts, of which no copy is made unless some stand for a missing value."""
+    is_absent, found = absent_test(missing), np.zeros(len(series), dtype=bool)
+    for start in range(0, len(series), _CELLS):
+        cells = series.iloc[start : start + _CELLS].to_list()
+        found[start : start + _CELLS] = [type(cell) is str and is_absent(cell) for cell in cells]
+    return series.mask(found) if found.any() else series
 
 
 def without_values(labels: Any, missing: Collection[str]) -> Any:

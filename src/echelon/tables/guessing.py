@@ -5,14 +5,14 @@ Every guess that matters comes with a sentence that says how to overrule it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .column import Column, distinct_texts, level_text
+from .column import Column, absent_test, distinct_texts, level_text
 from .faults import Argument, Sentence, columns_phrase, listed
 from .labels import listed_labels, spelling_hint
 from .notation import Ambiguous, find_notation
@@ -25,6 +25,9 @@ _SENTENCES = 50
 _WORDS_OF_SENTENCE = 3.0
 _LETTERS_OF_SENTENCE = 15.0
 _SELDOM_REPEATED = 5
+# Nothing so long is a number, a date or an answer.
+_LETTERS_OF_LONG = 80
+_WORDS_OF_LONG = 10.0
 # Codes that questionnaires use for "refused", "does not know" and "not asked".
 _EDGE_CODES = {
     s * c for c in (7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 9999) for s in (1, -1)
@@ -96,6 +99,8 @@ def guess_column(
         return _of_type(Column(name, kind or "number", None, stated.missing, None, label), series)
     if kind == "text":
         return Guess(_text(name, stated, options, label))
+    if kind is None and _are_long_sentences(series, stated.missing):
+        return _told_text(name, stated, options, label)
     levels = sorted(distinct_texts(series, stated.missing))
     if kind is None and are_sentences(levels, int(series.notna().sum())):
         return _text_or_marks(name, levels, stated, options, label)
@@ -118,13 +123,34 @@ def are_sentences(levels: Sequence[str], n: int) -> bool:
     >>> are_sentences(["strongly agree with this", "neither of the two"], 70)
     False
     """
-    if len(levels) <= _SENTENCES or len(levels) * _SELDOM_REPEATED <= n:
+    if not _hardly_repeat(len(levels), n):
         return False
     if sum(len(level.split()) for level in levels) >= _WORDS_OF_SENTENCE * len(levels):
         return True
     # Some scripts have no blanks between words.
     letters = sum(sum(map(_is_unspaced, level)) for level in levels)
     return letters >= _LETTERS_OF_SENTENCE * len(levels)
+
+
+def _are_long_sentences(series: Any, missing: Collection[str]) -> bool:
+    """Whether texts are plainly to be read by their words, told without all of them in memory."""
+    first = [cell for cell in series.iloc[:_FIRST].to_list() if isinstance(cell, str)]
+    if sum(map(len, first)) < _LETTERS_OF_LONG * max(len(first), 1):
+        return False
+    is_absent, known, n, words = absent_test(missing), set[int](), 0, 0
+    for start in range(0, len(series), _FIRST):
+        for cell in series.iloc[start : start + _FIRST].dropna().to_list():
+            if not isinstance(cell, str):
+                return False
+            n += 1
+            if hash(cell) not in known and not is_absent(cell):
+                known.add(hash(cell))
+                words += len(cell.split())
+    return _hardly_repeat(len(known), n) and words >= _WORDS_OF_LONG * len(known)
+
+
+def _hardly_repeat(distinct: int, n: int) -> bool:
+    return distinct > _SENTENCES and distinct * _SELDOM_REPEATED > n
 
 
 def _is_unspaced(letter: str) -> bool:
@@ -211,6 +237,10 @@ def _text_or_marks(
     guess = _by_levels(name, levels, stated, options, label)
     if guess.column.kind != "category" or guess.problem is not None:
         return guess
+    return _told_text(name, stated, options, label)
+
+
+def _told_text(name: str, stated: StatedColumn, options: TableOptions, label: str) -> Guess:
     told = Sentence(
         f"Column {name!r} is read as text; if these are names or codes, leave it out with ",
         Argument("drop", [name]),

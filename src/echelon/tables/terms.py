@@ -22,8 +22,10 @@ from .._utils.types import Index
 # Letters and digits, with an apostrophe inside.
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 # Tokens that are looked at together, which bounds the memory that this takes.
-_BLOCK = 1 << 15
+_BLOCK = 1 << 13
 _BUCKET_BITS = 22
+# Tokens that are coded together, in arrays large enough to be given back to the system.
+_CODED = 1 << 18
 # Counts stop here, so that one takes a byte.
 _MANY = 255
 
@@ -118,21 +120,26 @@ def tokens_of(
     >>> tokens_of(["so good", None, "good"]).codes.tolist()
     [0, 1, 1]
     """
-    split, codes, starts = UNITS[unit][0], array("i"), array("q", [0])
+    split, lengths = UNITS[unit][0], array("q", [0])
     unwanted = frozenset(left_out)
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
+    latest, codes = array("i"), list[Numbers]()
     for text in texts:
+        before = len(latest)
         if text is not None:
             tokens = split(text)
             if unwanted:
                 tokens = [token for token in tokens if token not in unwanted]
-            codes.extend(map(numbers.__getitem__, tokens))
-        starts.append(len(codes))
+            latest.extend(map(numbers.__getitem__, tokens))
+        lengths.append(len(latest) - before)
+        if len(latest) > _CODED:
+            codes.append(np.array(latest, np.min_scalar_type(len(numbers))))
+            latest = array("i")
     # Its own method would keep it in memory.
     numbers.default_factory = None
-    small = np.min_scalar_type(len(numbers))
-    return Tokens(list(numbers), np.asarray(codes).astype(small), np.asarray(starts, np.intp))
+    codes.append(np.array(latest, np.min_scalar_type(len(numbers))))
+    return Tokens(list(numbers), np.concatenate(codes), np.cumsum(lengths, dtype=np.intp))
 
 
 def find_terms(
@@ -203,15 +210,15 @@ class TermIndex:
 
     def __init__(self, terms: Sequence[str], unit: str = "word") -> None:
         self.n_terms = len(terms)
-        parts = _split_terms(terms, unit)
-        self.tokens, first, sizes = parts.names, parts.starts[:-1], np.diff(parts.starts)
+        self.tokens, tokens, starts = _split_terms(terms, unit)
+        first, sizes = starts[:-1], np.diff(starts)
         # Of each length the runs that terms begin with, and the column of those that are terms.
         self._runs: list[Index] = []
         self._columns: list[Numbers] = []
         places = np.zeros(self.n_terms, dtype=np.int64)
         for length in range(1, int(sizes.max(initial=0)) + 1):
             there = np.flatnonzero(sizes >= length)
-            keys = parts.codes[first[there] + length - 1].astype(np.int64)
+            keys = tokens[first[there] + length - 1]
             if length > 1:
                 keys += places[there] * len(self.tokens)
             kept, places[there] = np.unique(keys, return_inverse=True)
@@ -244,17 +251,19 @@ class TermIndex:
         return sp.csr_array(sp.coo_array((np.ones(len(where[0])), where), shape=shape))
 
 
-def _split_terms(terms: Sequence[str], unit: str) -> Tokens:
-    """The tokens of terms, each of which is taken as it is written."""
+def _split_terms(terms: Sequence[str], unit: str) -> tuple[list[str], Index, Index]:
+    """The tokens of terms, each of which is taken as it is written, as `Tokens` has them."""
     codes, starts, numbers = array("i"), array("q", [0]), dict[str, int]()
     for term in terms:
         codes.extend(numbers.setdefault(t, len(numbers)) for t in split_term(term, unit))
         starts.append(len(codes))
-    return Tokens(list(numbers), np.asarray(codes, np.int32), np.asarray(starts, np.intp))
+    return list(numbers), np.asarray(codes, np.int64), np.asarray(starts, np.intp)
 
 
-def stacked(parts: Iterable[sp.csr_array], n_rows: int, n_columns: int) -> sp.csr_array:
-    """Blocks of rows, one below the other, in arrays that grow with them.
+def stacked(
+    parts: Iterable[sp.csr_array], n_rows: int, n_columns: int, size: int = 0
+) -> sp.csr_array:
+    """Blocks of rows, one below the other, in arrays that are made once if their size is known.
 
     Lists of all blocks, or of what is found in them, would be in memory beside the whole.
 
@@ -263,6 +272,8 @@ def stacked(parts: Iterable[sp.csr_array], n_rows: int, n_columns: int) -> sp.cs
     parts : iterable of CSR array
     n_rows, n_columns : int
         Of the whole.
+    size : int
+        Entries of the whole, where they are known; else the arrays grow with the blocks.
 
     Examples
     --------
@@ -270,7 +281,7 @@ def stacked(parts: Iterable[sp.csr_array], n_rows: int, n_columns: int) -> sp.cs
     array([[1., 0.],
            [0., 2.]])
     """
-    data, indices = np.empty(0), np.empty(0, dtype=np.int32)
+    data, indices = np.empty(size), np.empty(size, dtype=np.int32)
     indptr, row, place = np.zeros(n_rows + 1, dtype=np.int64), 0, 0
     for part in parts:
         end, below = place + part.nnz, row + part.shape[0]
@@ -320,7 +331,7 @@ def _frequent(runs: Numbers, tokens: Tokens, length: int, fewest_rows: int) -> t
     for keys, _ in found():
         buckets, often = _counted(_bucket(keys))
         heavy[buckets] = np.minimum(heavy[buckets] + often, _MANY)
-    maybe = heavy >= min(fewest_rows, _MANY)
+    maybe = np.greater_equal(heavy, min(fewest_rows, _MANY), out=heavy.view(np.bool_))
     known, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     for keys, rows in found():
         there = maybe[_bucket(keys)]

@@ -19,6 +19,7 @@ OWN_TYPES: dict[str, str] = {
     "echelon.AdaBoostOR": "echelon.ensemble.adaboost_or.AdaBoostOR",
     "echelon.ConformalOrdinal": "echelon.meta.conformal.ConformalOrdinal",
     "echelon.GPOR": "echelon.gaussian_process.gpor.GPOR",
+    "echelon.JoinedColumns": "echelon.model_selection.joined_columns.JoinedColumns",
     "echelon.LinearARD": "echelon.gaussian_process.kernels.LinearARD",
     "echelon.LinearRankSVM": "echelon.ranking.linear_rank_svm.LinearRankSVM",
     "echelon.LinearSVOR": "echelon.linear.linear_svor.LinearSVOR",

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from echelon.ordinal.costs import adjacent_weights, cost_matrix, threshold_weights
 from echelon.ordinal.losses import HINGE, LOSSES, SQUARED_HINGE
 from echelon.solvers.linear import svor_path as linear_svor_path
+from echelon.solvers.linear import svor_rows
 from echelon.solvers.linear.svor import LinearSVORProblem, solve_linear_svor, tie_thresholds
 from echelon.solvers.linear.svor_pass import (
     ThresholdLoss,
@@ -344,6 +345,22 @@ def test_sparse_blocks_are_dense_blocks(rng):
     np.testing.assert_allclose(sparse.squares(bend), dense.squares(bend))
     few = np.where(bend < 0.2, bend, 0.0)
     np.testing.assert_allclose(sparse.gram(few), dense.gram(few), atol=1e-12)
+
+
+def test_sparse_rows_are_taken_some_at_a_time_and_not_copied(rng, monkeypatch):
+    X = sp.random_array((50, 6), density=0.4, format="csr", rng=rng)
+    codes, weights, centre = np.arange(50) % 3, rng.random(50), rng.normal(size=6)
+    monkeypatch.setattr(svor_rows, "_SPARSE_ROWS", (8, 8))
+    found = list(svor_rows.blocks([(X, codes, weights)], centre))
+    assert [len(part) for _, part, _ in found] == [8] * 6 + [2]
+    assert all(np.shares_memory(block._X.data, X.data) for block, _, _ in found)
+    V, R = rng.normal(size=(6, 2)), rng.normal(size=(50, 3))
+    dense = DenseBlock(X.toarray(), centre)
+    np.testing.assert_allclose(np.vstack([b.dot(V) for b, _, _ in found]), dense.dot(V))
+    parts = np.split(R, range(8, 50, 8))
+    sums = sum(b.transpose_dot(part) for (b, _, _), part in zip(found, parts, strict=True))
+    np.testing.assert_allclose(sums, dense.transpose_dot(R))
+    np.testing.assert_array_equal(np.concatenate([part for _, part, _ in found]), codes)
 
 
 @pytest.mark.parametrize("squared", [True, False])

@@ -21,7 +21,9 @@ Source = Iterable[Chunk]
 
 # A dense block and its scaled copy stay in the cache of a processor.
 _DENSE_ENTRIES = 1 << 17
-_SPARSE_ROWS = 1 << 15
+# So many rows of a sparse block, more where a row has so few entries that sums over all columns,
+# which every block makes, would cost more than they do.
+_SPARSE_ROWS = 1 << 12, 1 << 15
 _SQUARED_ROWS = 1 << 9
 
 
@@ -84,7 +86,8 @@ class SparseBlock:
     """Some rows of X − centre for a sparse X, with the centre carried through the products."""
 
     def __init__(self, X: Any, centre: Vector) -> None:
-        self._X = sp.csr_array(X)
+        # SciPy's constructor copies the arrays of a part of another matrix.
+        self._X = X if isinstance(X, sp.csr_array) else sp.csr_array(X)
         self._centre = centre
 
     def dot(self, V: Matrix) -> Matrix:
@@ -93,7 +96,9 @@ class SparseBlock:
 
     def transpose_dot(self, R: Matrix) -> Matrix:
         """Sums of the rows under the weights in the columns of R."""
-        return np.asarray(_product(self._X.T, R) - np.multiply.outer(self._centre, R.sum(axis=0)))
+        sums = _product(self._X.T, R)
+        sums -= np.multiply.outer(self._centre, R.sum(axis=0))
+        return sums
 
     def gram(self, curvature: Vector) -> Matrix:
         """Σ_i curvature_i·x_i·x_iᵀ."""
@@ -122,6 +127,19 @@ def _product(X: Any, V: Matrix) -> Matrix:
     return np.asarray((X @ V[:, 0])[:, None] if one else X @ V)
 
 
+def _sparse_rows(X: Any, width: int) -> int:
+    return int(np.clip(4 * width * X.shape[0] / max(1, X.nnz), *_SPARSE_ROWS))
+
+
+def _row_view(X: Any, rows: slice) -> sp.csr_array:
+    """Some rows of a CSR matrix in its own arrays, which a slice would copy."""
+    ends = X.indptr[rows.start : rows.stop + 1]
+    here = slice(ends[0], ends[-1])
+    found = sp.csr_array((len(ends) - 1, X.shape[1]))
+    found.data, found.indices, found.indptr = X.data[here], X.indices[here], ends - ends[0]
+    return found
+
+
 Block = DenseBlock | SparseBlock
 
 
@@ -129,10 +147,10 @@ def blocks(source: Source, centre: Vector) -> Iterator[tuple[Block, Codes, Vecto
     """Centred blocks of a source, each of a size that suits the processor."""
     for X, codes, weights in source:
         sparse = sp.issparse(X)
-        size = _SPARSE_ROWS if sparse else max(64, _DENSE_ENTRIES // max(1, len(centre)))
+        width = max(1, len(centre))
+        size = _sparse_rows(X, width) if sparse else max(64, _DENSE_ENTRIES // width)
         for first in range(0, len(codes), size):
             rows = slice(first, first + size)
-            # A slice of a sparse matrix is a copy.
-            part = X if len(codes) <= size else X[rows]
+            part = _row_view(X, rows) if sparse else X[rows]
             block: Block = SparseBlock(part, centre) if sparse else DenseBlock(part, centre)
             yield block, codes[rows], weights[rows]
