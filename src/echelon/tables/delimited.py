@@ -103,7 +103,7 @@ class DelimitedReader:
         types = {**typed(kinds, dates=True), **dict.fromkeys(repeated, CODED)}
         for _ in range(_MOST_ODD):
             try:
-                found = pa.Table.from_batches(self._batches(types, None))
+                found = pa.Table.from_batches(self._batches(types, None, at_once=True))
             except _CellError as fault:
                 odd = fault.column
             else:
@@ -161,9 +161,16 @@ class DelimitedReader:
                 continue
 
     def _batches(
-        self, types: Mapping[str, Any], wanted: list[str] | None, row: int = 0
+        self,
+        types: Mapping[str, Any],
+        wanted: list[str] | None,
+        row: int = 0,
+        at_once: bool = False,
     ) -> Iterator[Any]:
-        """Batches from some row on, with columns of text but for those of some type."""
+        """Batches from some row on, with columns of text but for those of some type.
+
+        Read `at_once`, by all processors, the first comes when the last is known.
+        """
         # Each block takes some time for each column, whatever its rows are.
         size = max(blocks.BLOCK_BYTES, min(_FEWEST_IN_BLOCK * self._header_bytes, LONGEST_ROW))
         # Ends of blocks are found in no time where no quotation holds the end of a line.
@@ -171,7 +178,7 @@ class DelimitedReader:
         while True:
             passed = 0
             try:
-                for batch in self._blocks(types, wanted, size):
+                for batch in self._blocks(types, wanted, size, at_once):
                     part = batch.slice(max(row - passed, 0))
                     passed += batch.num_rows
                     if part.num_rows:
@@ -186,15 +193,16 @@ class DelimitedReader:
                     raise fault.error from None
 
     def _blocks(
-        self, types: Mapping[str, Any], wanted: list[str] | None, size: int
+        self, types: Mapping[str, Any], wanted: list[str] | None, size: int, at_once: bool
     ) -> Iterator[Any]:
         """A batch for each block of text."""
+        read = arrow_csv.read_csv if at_once else arrow_csv.open_csv
         names, end = self.names(), _End(len(self.names()), self.delimiter)
         with self.source.open() as stream:
             stream.read(self._header_bytes)
             rows = _Ended(stream, end.line, self._quoted)
             try:
-                yield from arrow_csv.open_csv(
+                found = read(
                     rows,
                     _block(names, size),
                     self._parsing(names, end.look_at),
@@ -202,6 +210,7 @@ class DelimitedReader:
                     # Arrow's own gives memory back that the next block asks for again.
                     pa.system_memory_pool(),
                 )
+                yield from found.to_batches() if at_once else found
             except pa.ArrowInvalid as error:
                 rows.stop()
                 if types and "conversion error" in str(error):
