@@ -208,7 +208,7 @@ class DelimitedReader:
                     self._parsing(names, end.look_at),
                     self._converting(names, types, wanted),
                     # Arrow's own gives memory back that the next block asks for again.
-                    pa.system_memory_pool(),
+                    None if at_once else pa.system_memory_pool(),
                 )
                 yield from found.to_batches() if at_once else found
             except pa.ArrowInvalid as error:
