@@ -12,6 +12,7 @@ strictly between their bounds. Newton's step moves those together, each up to it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -23,6 +24,8 @@ from .pair_newton import PairSolution, Progress
 _LARGEST_SYSTEM = 2_000
 _NEWTON_STEPS = 20
 _HALVINGS = 10
+# Free pairs, by the rank of the kernel, from which on a step in that rank is cheaper.
+_MANY_PAIRS = 4
 
 
 def solve_pair_dual(
@@ -100,6 +103,13 @@ class _PairDual:
         self.alpha = np.zeros(len(self.upper))
         self.coef = np.zeros(len(self.gram))
         self.scores = np.zeros(len(self.gram))
+
+    @cached_property
+    def root(self) -> Matrix:
+        """Rows whose products are the kernel, without what is negative of it."""
+        values, vectors = scipy.linalg.eigh(self.gram)
+        kept = values > 1e-15 * values[-1]
+        return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
     def refresh(self) -> None:
         """Coefficients and scores anew from α, so that rounding errors do not add up."""
@@ -188,11 +198,14 @@ class _PairDual:
 
     def _newton_step(self, free: Index, rise: Vector) -> Vector:
         i, j = self.pairs.winners[free], self.pairs.losers[free]
-        rows = self.gram[i] - self.gram[j]
-        system = rows[:, i] - rows[:, j]
         diagonal = self.curvature[free]
         # Pairs can depend on each other; the ridge lets the step run along such directions.
-        system[np.diag_indices_from(system)] += self.ridge[free] + 1e-10 * diagonal
+        ridge = self.ridge[free] + 1e-10 * diagonal
+        if len(free) >= _MANY_PAIRS * len(self.gram):
+            return _low_rank_step(self.root[i] - self.root[j], ridge, rise)
+        rows = self.gram[i] - self.gram[j]
+        system = rows[:, i] - rows[:, j]
+        system[np.diag_indices_from(system)] += ridge
         size = 1.0 / np.sqrt(diagonal)
         scaled = system * np.multiply.outer(size, size)
         try:
@@ -201,3 +214,16 @@ class _PairDual:
             values, vectors = scipy.linalg.eigh(scaled)
             kept = np.maximum(values, 1e-10 * values[-1])
             return np.asarray(size * (vectors @ ((vectors.T @ (size * rise)) / kept)))
+
+
+def _low_rank_step(features: Matrix, ridge: Vector, rise: Vector) -> Vector:
+    """Solution of (FFᵀ + diag(ridge))·step = rise, for far fewer columns of F than rows.
+
+    In units of the ridge the matrix is one on all that the singular vectors of F leave over.
+    """
+    size = 1.0 / np.sqrt(ridge)
+    left, values, _ = scipy.linalg.svd(size[:, None] * features, full_matrices=False)
+    scaled = size * rise
+    along = left.T @ scaled
+    rest = scaled - left @ along
+    return np.asarray(size * (left @ (along / (1.0 + values**2)) + rest))
