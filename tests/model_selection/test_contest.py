@@ -1,35 +1,21 @@
-import errno
-import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
-import warnings
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
+from support.contests import ODDS, RIDGE, SEARCHED, SKEWED, roster
 from support.data import ordinal_data
-from support.simulated import Deadly
 
 from echelon import (
-    LinearSVOR,
     OrdinalCalibrator,
     OrdinalReduction,
     ProportionalOdds,
     RankRules,
     RoundedRegressor,
 )
-from echelon._utils.files import AppendLog
-from echelon.base.mixins import ThresholdModelMixin
 from echelon.base.row_design import RowDesign
 from echelon.metrics import cost_scorer, get_scorer
 from echelon.model_selection import (
@@ -40,35 +26,9 @@ from echelon.model_selection import (
     find_candidate,
     run_contest,
     tune,
-    workers,
 )
-from echelon.model_selection.contest import make_experiment
-from echelon.model_selection.experiment import Entry, Experiment, TooSlowError, run_fold, time_limit
 from echelon.model_selection.preparation import searched_settings
-from echelon.model_selection.schedule import FoldTask, Schedule, Step
 from echelon.model_selection.settings_search import inner_splits
-from echelon.model_selection.worker_processes import WorkerProcesses
-from echelon.tables import labelled_table
-
-ODDS = Candidate("odds", ProportionalOdds(alpha=1.0))
-RIDGE = Candidate("ridge", RoundedRegressor(Ridge()))
-SEARCHED = Candidate("searched", LinearSVOR(), {"C": (1e-4, 1.0)})
-SKEWED = [[0, 1, 9, 9], [1, 0, 9, 9], [1, 1, 0, 1], [1, 1, 1, 0]]
-
-
-def roster(*entries):
-    return {entry.name: entry for entry in entries}
-
-
-@pytest.fixture
-def table():
-    """A table with a category and missing numbers."""
-    X, codes = ordinal_data()
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    frame.loc[::9, "b"] = np.nan
-    frame["colour"] = ["red", "blue", "blue"] * 40
-    frame["grade"] = codes + 1
-    return labelled_table(frame)
 
 
 def test_figures_are_those_of_scikit_learn(table):
@@ -222,134 +182,6 @@ def test_arrays_and_frames_of_any_library():
         run_contest(frame)
 
 
-def count_runs(monkeypatch):
-    ran = []
-
-    def counting(experiment, task, *clock):
-        ran.append((task.model, task.fold))
-        return run_fold(experiment, task, *clock)
-
-    monkeypatch.setattr(workers, "run_fold", counting)
-    return ran
-
-
-def interrupt_after(n):
-    def show(progress):
-        if progress.done == n:
-            raise KeyboardInterrupt
-
-    return show
-
-
-def test_an_interruption_keeps_what_is_done_and_a_second_run_does_the_rest(
-    monkeypatch, table, tmp_path
-):
-    options = {
-        "candidates": roster(ODDS, RIDGE, SEARCHED),
-        "folds": 3,
-        "repeats": 1,
-        "store": tmp_path / "cache" / "tasks.jsonl",
-    }
-    part = run_contest(table, on_progress=interrupt_after(4), **options)
-    assert part.interrupted
-    assert sorted(row.n_folds for row in part.rows) == [1, 1, 2]
-    ran = count_runs(monkeypatch)
-    resumed = run_contest(table, **options)
-    assert not resumed.interrupted
-    assert len(ran) == 5
-    assert all(fold > 0 for _, fold in ran)
-    options["store"] = None
-    whole = run_contest(table, **options)
-    assert [row.model for row in resumed.rows] == [row.model for row in whole.rows]
-    for ours, theirs in zip(resumed.rows, whole.rows, strict=True):
-        np.testing.assert_array_equal(ours.folds["mae"], theirs.folds["mae"])
-        assert ours.settings == theirs.settings
-
-
-@pytest.mark.parametrize("change", ["labels", "inputs", "seed", "folds", "model", "cost"])
-def test_a_store_of_something_else_is_not_used(monkeypatch, tmp_path, change):
-    X, y = ordinal_data()
-    options = {"candidates": roster(RIDGE), "folds": 2, "repeats": 1}
-    options["store"] = tmp_path / "tasks.jsonl"
-    run_contest(X, y, **options)
-    if change == "labels":
-        y = np.roll(y, 1)
-    elif change == "inputs":
-        X = X + 1e-12
-    elif change == "model":
-        options["candidates"] = roster(Candidate("ridge", RoundedRegressor(Ridge(2.0))))
-    elif change == "cost":
-        options["cost"] = SKEWED
-    else:
-        options[{"seed": "random_state", "folds": "folds"}[change]] = 3
-    ran = count_runs(monkeypatch)
-    board = run_contest(X, y, **options)
-    assert len(ran) == board.planned
-
-
-def test_a_torn_last_line_is_dropped(monkeypatch, tmp_path):
-    X, y = ordinal_data()
-    store = tmp_path / "tasks.jsonl"
-    options = {"candidates": roster(RIDGE), "folds": 3, "repeats": 1, "store": store}
-    run_contest(X, y, **options)
-    whole = store.read_bytes()
-    store.write_bytes(whole[:-30])
-    ran = count_runs(monkeypatch)
-    run_contest(X, y, **options)
-    assert ran == [("ridge", 2)]
-    lines = store.read_bytes().splitlines()
-    assert [json.loads(line)["outcome"]["fold"] for line in lines] == [0, 1, 2]
-
-
-def test_lines_that_are_not_ours_are_left_alone(monkeypatch, tmp_path):
-    X, y = ordinal_data()
-    store = tmp_path / "tasks.jsonl"
-    foreign = (
-        b"\xff\n\n[]\n7\n{}\n" + b'{"outcome": {"model": [1], "fold": 0}}\n{"outcome": {"a": 1}}\n'
-    )
-    store.write_bytes(foreign)
-    options = {"candidates": roster(RIDGE), "folds": 2, "repeats": 1, "store": store}
-    run_contest(X, y, **options)
-    assert store.read_bytes().startswith(foreign)
-    ran = count_runs(monkeypatch)
-    assert run_contest(X, y, **options).best.n_folds == 2
-    assert ran == []
-
-
-def test_a_store_that_cannot_be_used_is_a_warning(tmp_path):
-    X, y = ordinal_data()
-    (tmp_path / "file").write_text("")
-    with pytest.warns(RuntimeWarning, match="cannot be kept in .*tasks: "):
-        board = run_contest(
-            X, y, candidates=roster(RIDGE), folds=2, repeats=1, store=tmp_path / "file" / "tasks"
-        )
-    assert board.best.n_folds == 2
-
-
-def test_a_disk_that_fills_up_loses_nothing(monkeypatch, tmp_path):
-    X, y = ordinal_data()
-    appended, append = [], AppendLog.append
-
-    def fill_up(self, content, **options):
-        if len(appended) == 2:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        appended.append(content)
-        append(self, content, **options)
-
-    monkeypatch.setattr(AppendLog, "append", fill_up)
-    store = tmp_path / "store"
-    options = {"candidates": roster(RIDGE, ODDS), "folds": 3, "repeats": 1, "store": store}
-    with pytest.warns(RuntimeWarning, match="cannot be kept in .*: No space left on device"):
-        board = run_contest(X, y, racing=False, **options)
-    assert {row.n_folds for row in board.rows} == {3}
-    monkeypatch.setattr(AppendLog, "append", append)
-    ran = count_runs(monkeypatch)
-    again = run_contest(X, y, racing=False, **options)
-    assert len(ran) == 4
-    for ours, theirs in zip(again.rows, board.rows, strict=True):
-        np.testing.assert_array_equal(ours.folds["mae"], theirs.folds["mae"])
-
-
 def test_a_cost_ranks_the_models_and_is_handed_to_those_that_take_one(table):
     rules = Candidate("rules", RankRules(20, random_state=0))
     board = run_contest(
@@ -428,236 +260,6 @@ def test_a_model_that_fails_does_not_stop_the_others(table):
 def test_no_candidates(table):
     with pytest.raises(ValueError, match="at least one model"):
         run_contest(table, candidates={})
-
-
-def test_processes_find_the_same_figures(monkeypatch, table):
-    # This process waits instead of taking the first tasks.
-    monkeypatch.setattr(workers._WorkerPool, "is_ready", lambda self: True)
-    options = {"candidates": roster(ODDS, SEARCHED), "folds": 4, "repeats": 2, "budget": 600.0}
-    seen = []
-    board = run_contest(table, n_jobs=2, on_progress=seen.append, **options)
-    alone = run_contest(table, **options)
-    assert [p.done for p in seen] == list(range(17))
-    assert all(p.total == 16 for p in seen)
-    for ours, theirs in zip(board.rows, alone.rows, strict=True):
-        np.testing.assert_array_equal(ours.folds["mae"], theirs.folds["mae"])
-
-
-def test_folds_run_while_processes_start_are_counted_by_processor_time(monkeypatch, table):
-    """Else quick models look slow, because processes that start hold this one up."""
-    experiment = make_experiment(
-        table, candidates=roster(Candidate("idle", Idle())), folds=2, repeats=1
-    )
-    monkeypatch.setattr(workers._WorkerPool, "is_ready", lambda self: False)
-    monkeypatch.setattr(workers._WorkerPool, "_start_workers", lambda self: None)
-    steps = [Step(0), Step(1)]
-    outcomes = [
-        outcome for _, outcome in workers.run_tasks(experiment, Schedule(["idle"], steps, jobs=2))
-    ]
-    assert [outcome.error for outcome in outcomes] == ["", ""]
-    for outcome in outcomes:
-        assert outcome.seconds < Idle.NAP <= outcome.fit_seconds
-    assert run_fold(experiment, FoldTask("idle", 0)).seconds >= Idle.NAP
-
-
-class Idle(RoundedRegressor):
-    """A model that waits while it learns."""
-
-    NAP = 0.3
-
-    def fit(self, X, y):
-        time.sleep(self.NAP)
-        return super().fit(X, y)
-
-
-class Endless(ThresholdModelMixin, BaseEstimator):
-    """A model that never ends to learn, except with the given patience."""
-
-    def __init__(self, patience=0.0, classes=None):
-        self.patience = patience
-        self.classes = classes
-
-    def fit(self, X, y):
-        while self.patience < 1.0:
-            time.sleep(0.01)
-        self.model_ = RoundedRegressor(classes=self.classes).fit(X, y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict(self, X):
-        return self.model_.predict(X)
-
-
-def experiment_of(candidate, settings):
-    X, y = ordinal_data(n=40)
-    splits = [(np.arange(30), np.arange(30, 40))]
-    return Experiment(X, y, [0, 1, 2, 3], splits, {"m": Entry("m", candidate, settings)})
-
-
-def test_a_fold_that_takes_too_long_is_given_up():
-    outcome = run_fold(experiment_of(Endless(), {}), FoldTask("m", 0, limit=0.2))
-    assert outcome.error.startswith("One fold took more than")
-    assert not outcome.figures
-
-
-def test_after_a_search_that_takes_too_long_the_models_own_settings_are_used():
-    ticks = iter([0.0, 10.0, 13.0])
-    experiment = experiment_of(Endless(1.0), {"patience": (0.0, 1.0)})
-    outcome = run_fold(experiment, FoldTask("m", 0, limit=0.4), lambda: next(ticks))
-    assert outcome.search_given_up
-    assert outcome.seconds == 3.0
-    assert outcome.settings == {}
-    assert math.isfinite(outcome.figures["mae"])
-
-
-def test_a_time_limit_that_is_not_reached_leaves_nothing_behind():
-    with time_limit(0.05):
-        pass
-    time.sleep(0.1)
-    with pytest.raises(TooSlowError), time_limit(0.01):
-        time.sleep(5.0)
-
-
-class BrokenPool(Executor):
-    """An executor that breaks with one model, or as soon as it is asked."""
-
-    def __init__(self, fatal):
-        self.fatal = fatal
-
-    def submit(self, function, source, task):
-        if self.fatal is None:
-            raise RuntimeError("cannot schedule new futures after shutdown")
-        future = Future()
-        if task.model == self.fatal:
-            future.set_exception(BrokenProcessPool("A process has died."))
-        else:
-            future.set_result(function(source, task))
-        return future
-
-
-@pytest.mark.parametrize("fatal", ["odds", None])
-def test_an_executor_that_breaks_is_replaced(monkeypatch, table, fatal):
-    monkeypatch.setattr(workers, "WorkerProcesses", Inside)
-    with pytest.warns(RuntimeWarning, match="The executor broke .*; what is left runs in proc"):
-        board = run_contest(
-            table, candidates=roster(ODDS, RIDGE), folds=2, repeats=1, n_jobs=2,
-            executor=BrokenPool(fatal), racing=False,
-        )  # fmt: skip
-    assert not board.failures
-    assert {row.n_folds for row in board.rows} == {2}
-
-
-class Inside(Executor):
-    """Worker processes that are none."""
-
-    def __init__(self, n, folder):
-        pass
-
-    def submit(self, function, *arguments):
-        future = Future()
-        future.set_result(function(*arguments))
-        return future
-
-
-def test_a_pool_of_threads(table):
-    options = {"candidates": roster(ODDS, SEARCHED), "folds": 3, "repeats": 1}
-    filters = list(warnings.filters)
-    with ThreadPoolExecutor(2) as executor:
-        board = run_contest(table, executor=executor, n_jobs=2, **options)
-        # It is the user's, and can be used again.
-        assert executor.submit(int).result() == 0
-    alone = run_contest(table, **options)
-    for ours, theirs in zip(board.rows, alone.rows, strict=True):
-        np.testing.assert_array_equal(ours.folds["mae"], theirs.folds["mae"])
-    assert list(warnings.filters) == filters
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
-def test_a_process_that_dies_costs_its_model_only(monkeypatch, table):
-    # This process waits instead of taking the first tasks.
-    monkeypatch.setattr(workers._WorkerPool, "is_ready", lambda self: True)
-    deadly = Candidate("deadly", Deadly(Ridge()))
-    board = run_contest(table, candidates=roster(deadly, RIDGE), folds=2, repeats=1, n_jobs=2)
-    assert "ended unexpectedly" in board.failures["deadly"]
-    assert [(row.model, row.n_folds) for row in board.rows] == [("ridge", 2)]
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
-def test_processes_do_not_hear_ctrl_c_while_they_start_and_end_with_the_pool(table):
-    pool = workers._WorkerPool(
-        make_experiment(table, candidates=roster(RIDGE), folds=2, repeats=1), 1
-    )
-    try:
-        [process] = pool._own.processes
-        with open(f"/proc/{process.pid}/status") as file:
-            lines = dict(line.split(":", 1) for line in file)
-        masks = [int(lines[name], 16) for name in ("SigBlk", "SigIgn")]
-        assert (masks[0] | masks[1]) >> (signal.SIGINT - 1) & 1
-    finally:
-        pool.close()
-    assert process.returncode is not None
-
-
-SCRIPT = """
-import os, sys
-from sklearn.linear_model import Ridge
-from echelon import RoundedRegressor
-from echelon.datasets import load_esl
-from echelon.model_selection import Candidate, run_contest, workers
-
-class Own(RoundedRegressor):
-    "A class of the script, that prints where answers go."
-    def fit(self, X, y):
-        os.write(1, b"fitted ")
-        return super().fit(X, y)
-
-workers._WorkerPool.is_ready = lambda self: True
-X, y = load_esl(return_X_y=True)
-show = lambda p: print("pids", os.getpid(), flush=True) if sys.argv[1:] and p.done == 2 else None
-board = run_contest(X, y, candidates={"own": Candidate("own", Own(Ridge()))}, n_jobs=2,
-                    folds=5, repeats=500 if sys.argv[1:] else 1, on_progress=show)
-print(board.best_, board.best.n_folds)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
-def test_a_script_needs_no_guard_and_its_workers_end_with_it(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    run = subprocess.run([sys.executable, script], capture_output=True, text=True)
-    assert (run.returncode, run.stdout) == (0, "own 5\n")
-    assert set(run.stderr.split()) == {"fitted"}
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, script, "long"], env=environment, **streams) as parent:
-        assert parent.stdout.readline().startswith("pids")
-        parent.kill()
-        # The workers write to this stream too, which ends when they have ended.
-        assert "Traceback" not in parent.stderr.read()
-    assert not list(tmp_path.glob("echelon-*"))
-
-
-def test_what_is_no_executor(table):
-    with pytest.raises(TypeError, match="executor must be an executor of concurrent"):
-        run_contest(table, candidates=roster(RIDGE), executor=4)
-
-
-def test_a_worker_says_what_cannot_be_handed_over(tmp_path):
-    pool = WorkerProcesses(1, tmp_path / "folder")
-    try:
-        assert pool.submit(divmod, 7, 2).result() == (3, 1)
-        with pytest.raises(ZeroDivisionError):
-            pool.submit(divmod, 7, 0).result()
-        # A generator cannot be pickled.
-        with pytest.raises(TypeError, match="cannot pickle"):
-            pool.submit(eval, "(i for i in [])").result()
-        with pytest.raises(BrokenExecutor, match="ended unexpectedly"):
-            pool.submit(os._exit, 3).result()
-        assert pool.submit(max, 1, 2).result() == 2
-    finally:
-        pool.shutdown()
-    with pytest.raises(RuntimeError, match="have ended"):
-        pool.submit(max, 1, 2)
 
 
 def test_without_lightgbm_there_is_no_such_candidate(monkeypatch):
