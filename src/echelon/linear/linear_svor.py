@@ -155,8 +155,8 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
             return
         rows = [(space.Z, data.codes, data.sample_weight)]
         self._solve(rows, data.n_classes, summarise(rows, data.n_classes))
-        self.coef_ = space.weights(self.coef_)
-        self.thresholds_ = self.thresholds_ + summary.centre @ self.coef_
+        coef = space.weights(self.coef_)
+        self.coef_, self.thresholds_ = coef, self.thresholds_ + summary.centre @ coef
 
     @all_or_nothing
     def fit_chunks(self, chunks: Chunks, classes: LabelsLike | None = None) -> Self:
@@ -222,8 +222,8 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
             tol=self.tol,
             progress=_print_step if self.verbose > 0 else None,
         )
-        self.coef_ = result.coef
-        self.thresholds_ = result.thresholds
+        self.coef_: Vector = result.coef
+        self.thresholds_: Vector = result.thresholds
         self.objective_ = result.objective
         self.duality_gap_ = result.duality_gap
         self.n_iter_ = result.n_iter

@@ -17,7 +17,7 @@ from ..._utils.types import Matrix, Vector
 
 # With more rows the products and their eigenvectors cost more than they save.
 _MOST_ROWS = 2_000
-# Eigenvalues, by the largest: from which on they are exact enough, and what is nothing but rounding.
+# Eigenvalues, by the largest: from which on they are exact enough, and what rounding alone leaves.
 _EXACT, _NOTHING = 1e-8, 1e-14
 _COLUMNS = 4096
 
@@ -58,6 +58,6 @@ class RowSpace:
         return cls(X, centre, vectors[:, kept] * roots, vectors[:, kept] / roots)
 
     def weights(self, v: Vector) -> Vector:
-        """w = Q·v."""
+        """The w = Q·v of a v."""
         rows = self.back @ v
         return np.asarray(rows @ self.X - rows.sum() * self.centre)
