@@ -120,6 +120,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
     """
 
     _takes_sparse = True
+    coef_: Vector
 
     def __init__(
         self,
@@ -222,8 +223,8 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
             tol=self.tol,
             progress=_print_step if self.verbose > 0 else None,
         )
-        self.coef_: Vector = result.coef
-        self.thresholds_: Vector = result.thresholds
+        self.coef_ = result.coef
+        self.thresholds_ = result.thresholds
         self.objective_ = result.objective
         self.duality_gap_ = result.duality_gap
         self.n_iter_ = result.n_iter
