@@ -30,6 +30,7 @@ def test_equal_rows_and_the_mean_leave_no_direction(rng):
         np.zeros((1, 5)),
         np.eye(6)[:, :4],
         np.zeros((4, 9)),
+        1e200 * np.eye(4, 9),
         np.diag([1.0, 1.0, 1e-5])[:, [0, 1, 2, 2, 2]],
     ],
 )

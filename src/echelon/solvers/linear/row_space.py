@@ -49,7 +49,10 @@ class RowSpace:
         products = np.zeros((n, n))
         for first in range(0, d, _COLUMNS):
             part = X[:, first : first + _COLUMNS] - centre[first : first + _COLUMNS]
-            products += part @ part.T
+            with np.errstate(over="ignore", invalid="ignore"):
+                products += part @ part.T
+        if not np.isfinite(products).all():
+            return None
         values, vectors = scipy.linalg.eigh(products)
         kept = values > _EXACT * values[-1]
         if (np.abs(values[~kept]) > _NOTHING * n * values[-1]).any() or not kept.any():
