@@ -284,6 +284,8 @@ def dual_sums(
         for j, on_side in enumerate((terms.side < 0.0, terms.side > 0.0)):
             for kind, alpha in kinds.items():
                 part = np.where(on_side, alpha, 0.0)
+                if not part.any():
+                    continue
                 sums.total[kind, j] += part.sum(axis=1)
                 sums.moment[kind, j] += block.transpose_dot(part.T)
             sums.charge[j] += np.where(on_side, charge, 0.0).sum(axis=1)

@@ -97,7 +97,9 @@ class SparseBlock:
     def transpose_dot(self, R: Matrix) -> Matrix:
         """Sums of the rows under the weights in the columns of R."""
         sums = _product(self._X.T, R)
-        sums -= np.multiply.outer(self._centre, R.sum(axis=0))
+        # Column by column, because the products of all would be as large as the sums.
+        for j, total in enumerate(R.sum(axis=0)):
+            sums[:, j] -= self._centre * total
         return sums
 
     def gram(self, curvature: Vector) -> Matrix:
