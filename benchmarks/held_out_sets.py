@@ -10,7 +10,6 @@ page. The tables are those of the folder ``ECHELON_DATA``.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -27,7 +26,7 @@ import pandas as pd
 from scipy.stats import loguniform, randint, rankdata, uniform
 from sklearn.model_selection import RandomizedSearchCV, train_test_split
 
-from benchmarks.pages import Pieces, markdown_table, write_between
+from benchmarks.pages import Pieces, markdown_table, publish, study_parser
 from echelon.datasets import discretize
 
 #: Tables: folder and name, and classes that a number is cut into (0 for labels).
@@ -182,12 +181,10 @@ def table_of(found: dict[str, dict[str, Any]], budget: int) -> str:
 
 def main() -> None:
     """Measure what is not in the file yet, and print or write the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.held_out_sets", description=__doc__)
+    parser = study_parser("held_out_sets", __doc__)
     parser.add_argument("--only", choices=("ours", "peers"), help="one half, without a table")
     parser.add_argument("--budget", type=int, default=90, help="seconds of each contest")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--store", type=Path, default=Path("build/held_out_sets.jsonl"))
-    parser.add_argument("--write", type=Path, help="the page that gets the table")
     options = parser.parse_args()
     pieces, seed = Pieces(options.store), options.seed
     for table in TABLES:
@@ -200,9 +197,7 @@ def main() -> None:
             print(f"{table[0]} {name}: {pieces.get(f'{table[0]} {name}', task)}", flush=True)
     if options.only is None:
         text = table_of(pieces.known, options.budget)
-        print(text)
-        if options.write is not None:
-            write_between(options.write, "held-out sets", text)
+        publish(text, options.write, "held-out sets")
 
 
 if __name__ == "__main__":

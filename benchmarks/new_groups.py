@@ -8,7 +8,6 @@ into the page.
 
 from __future__ import annotations
 
-import argparse
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.pages import Pieces, markdown_table, write_between
+from benchmarks.pages import Pieces, markdown_table, publish, study_parser
 
 MODEL = "OrdinalBagging trees"
 CONFIDENCE = 0.9
@@ -173,19 +172,15 @@ def _errors_apart(result: dict[str, Any], key: str) -> Any:
 
 def main() -> None:
     """Measure what is not in the file yet, and print or write the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.new_groups", description=__doc__)
+    parser = study_parser("new_groups", __doc__)
     parser.add_argument("--splits", type=int, default=4, help="quarters of the groups")
-    parser.add_argument("--store", type=Path, default=Path("build/new_groups.jsonl"))
-    parser.add_argument("--write", type=Path, help="the page that gets the table")
     options = parser.parse_args()
     pieces = Pieces(options.store)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = [pieces.get(t.name, partial(measure, t, options.splits)) for t in tables()]
     text = f"{table_of(results)}\n\n{summary(results)}"
-    print(text)
-    if options.write is not None:
-        write_between(options.write, "new groups", text)
+    publish(text, options.write, "new groups")
 
 
 if __name__ == "__main__":

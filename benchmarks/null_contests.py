@@ -8,7 +8,6 @@ fits of models to fresh draws of rows. Finished lots are kept in a file and not 
 
 from __future__ import annotations
 
-import argparse
 import json
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ import numpy as np
 from echelon.metrics import corrected_resampled_t_test
 from echelon.metrics.best_comparison import MARGIN, Comparison, row_differences
 
-from .pages import Pieces, markdown_table, write_between
+from .pages import Pieces, markdown_table, publish, study_parser
 
 FOLDS, REPEATS = 5, 2
 LOT = 20
@@ -254,10 +253,8 @@ def row(name: str, counts: dict[str, int]) -> list[str]:
 
 def main() -> None:
     """Draw what is not in the file yet, and print or write the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.null_contests", description=__doc__)
+    parser = study_parser("null_contests", __doc__)
     parser.add_argument("--contests", type=int, default=200, help="of a setting; half with fits")
-    parser.add_argument("--store", type=Path, default=Path("build/null_contests.jsonl"))
-    parser.add_argument("--write", type=Path, help="the page that gets the table")
     options = parser.parse_args()
     pieces = Pieces(options.store)
     totals: dict[str, dict[str, int]] = {name: {} for name in SETTINGS}
@@ -268,9 +265,7 @@ def main() -> None:
             for seed in range(wanted // LOT):
                 _add(totals[name], pieces.get(f"{name} | {seed}", partial(contests, seed)))
     text = markdown_table(HEAD, [row(name, counts) for name, counts in totals.items()])
-    print(text)
-    if options.write is not None:
-        write_between(options.write, "null contests", text)
+    publish(text, options.write, "null contests")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +21,10 @@ class Pieces:
     def __init__(self, path: Path) -> None:
         self.path = path
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        self.known: dict[str, Any] = dict(map(json.loads, lines))
+        try:
+            self.known: dict[str, Any] = dict(map(json.loads, lines))
+        except ValueError as error:
+            raise ValueError(f"{path} holds other lines than a study's; give another.") from error
 
     def get(self, name: str, measure: Callable[[], Any]) -> Any:
         """The piece of that name, measured now if it is not there."""
@@ -31,6 +35,21 @@ class Pieces:
                 file.write(json.dumps([name, found]) + "\n")
             self.known[name] = found
         return self.known[name]
+
+
+def study_parser(name: str, description: str | None) -> argparse.ArgumentParser:
+    """The options that every study has."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=description)
+    parser.add_argument("--store", type=Path, default=Path(f"build/{name}.jsonl"))
+    parser.add_argument("--write", type=Path, help="the page that gets the table")
+    return parser
+
+
+def publish(text: str, page: Path | None, mark: str) -> None:
+    """Print what a study found, and put it into a page if one is given."""
+    print(text)
+    if page is not None:
+        write_between(page, mark, text)
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

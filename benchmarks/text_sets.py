@@ -8,7 +8,6 @@ file and not measured again; ``--write docs/choosing.md`` puts the table into th
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks.pages import Pieces, markdown_table, write_between
+from benchmarks.pages import Pieces, markdown_table, publish, study_parser
 
 MEDIAN, CONTEST = "constant median", "echelon compare"
 LABEL = "y"
@@ -190,12 +189,12 @@ def table_of(results: dict[tuple[str, str], dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measure what is not in the file yet, and print or write the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.text_sets", description=__doc__)
+    parser = study_parser("text_sets", __doc__)
     parser.add_argument("--budget", default="2m", help="of each contest")
     parser.add_argument("--only", nargs="+", help="names of sets")
-    parser.add_argument("--store", type=Path, default=Path("build/text_sets.jsonl"))
-    parser.add_argument("--write", type=Path, help="the page that gets the table")
     options = parser.parse_args()
+    if options.only is not None and options.write is not None:
+        parser.error("--write takes the table of all sets; leave --only out")
     pieces = Pieces(options.store)
     known: dict[tuple[str, str], dict[str, Any]] = {}
     with warnings.catch_warnings():
@@ -208,9 +207,7 @@ def main() -> None:
                 task = partial(measure, table, method, options.budget)
                 known[table.name, method] = pieces.get(f"{table.name}: {method}", task)
     text = table_of(known)
-    print(text)
-    if options.write is not None:
-        write_between(options.write, "text sets", text)
+    publish(text, options.write, "text sets")
 
 
 if __name__ == "__main__":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .messages import printable
+
+# Cells that are made Python's own together.
+_CELLS = 512
 
 
 def make_frame(columns: Mapping[str, Any], backend: Any) -> Any:
@@ -21,6 +24,22 @@ def make_frame(columns: Mapping[str, Any], backend: Any) -> Any:
             f"backend={backend!r} is not installed; install it, or pass another of 'pandas', "
             "'polars' and 'pyarrow'."
         ) from error
+
+
+def cell_blocks(column: Any) -> Iterator[list[Any]]:
+    """The cells of a column in its order, some at a time.
+
+    Data frames make texts of their cells when asked, and all of them would double the table.
+
+    Examples
+    --------
+    >>> list(cell_blocks(["so", None]))
+    [['so', None]]
+    """
+    rows = getattr(column, "iloc", column)
+    for start in range(0, len(column), _CELLS):
+        part = rows[start : start + _CELLS]
+        yield part.to_list() if hasattr(part, "to_list") else list(part)
 
 
 def one_row(row: Any) -> Any:

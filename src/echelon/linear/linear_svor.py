@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
@@ -22,7 +21,6 @@ from ..ordinal.costs import adjacent_weights, cost_matrix, require_v_shaped, thr
 from ..ordinal.data import OrdinalData, class_factors
 from ..ordinal.labels import OrdinalScale, read_scale
 from ..ordinal.losses import get_loss
-from ..solvers.linear.row_space import RowSpace
 from ..solvers.linear.svor import LinearSVORProblem, solve_linear_svor
 from ..solvers.linear.svor_rows import Chunk, RowSummary, Source, summarise
 
@@ -96,10 +94,10 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
     ``fit`` takes data in memory, also sparse. Newton's method runs on the primal, with inputs
     centred and scaled within its linear algebra, so the units of `X` matter to the penalty only,
     not to the speed. Up to 1,000 columns the curvature is formed; beyond, conjugate gradients
-    multiply by it; with the squared hinge, a dense `X` of fewer rows than columns is solved in the
-    space of its rows. The hinge is rounded over a width that shrinks to nothing; with thousands of
-    columns this takes many steps, and the squared hinge is the better choice. Memory beyond `X` is
-    that of a block of rows.
+    multiply by it. A dense `X` of up to 2,000 rows and more columns is solved in the space of its
+    rows, except with the hinge. The hinge is rounded over a width that shrinks to nothing; with
+    thousands of columns this takes many steps, and the squared hinge is the better choice. Memory
+    beyond `X` is that of a block of rows, and of the products of all rows where these are used.
 
     References
     ----------
@@ -120,7 +118,6 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
     """
 
     _takes_sparse = True
-    coef_: Vector
 
     def __init__(
         self,
@@ -147,17 +144,7 @@ class LinearSVOR(ThresholdModelMixin, BaseEstimator):
 
     def _learn(self, data: OrdinalData) -> None:
         source = [(data.X, data.codes, data.sample_weight)]
-        summary = summarise(source, data.n_classes)
-        # The rounded hinge takes more steps there than it saves.
-        there = self.loss == "squared_hinge" and not issparse(data.X)
-        space = RowSpace.of(data.X, summary.centre) if there else None
-        if space is None:
-            self._solve(source, data.n_classes, summary)
-            return
-        rows = [(space.Z, data.codes, data.sample_weight)]
-        self._solve(rows, data.n_classes, summarise(rows, data.n_classes))
-        coef = space.weights(self.coef_)
-        self.coef_, self.thresholds_ = coef, self.thresholds_ + summary.centre @ coef
+        self._solve(source, data.n_classes, summarise(source, data.n_classes))
 
     @all_or_nothing
     def fit_chunks(self, chunks: Chunks, classes: LabelsLike | None = None) -> Self:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.compose import ColumnTransformer
 
+from .._utils.sparse import csr_of
 from .._utils.types import Matrix
 
 # Entries that are moved together.
@@ -67,7 +68,5 @@ def put_before(left: Matrix, right: sp.csr_array) -> sp.csr_array:
             array[moved] = array[old]
             array[placed] = more[new]
         end = first
-    whole = sp.csr_array((n, left.shape[1] + right.shape[1]))
-    whole.data, whole.indices = data, indices
-    whole.indptr = (starts + before).astype(indices.dtype)
-    return whole
+    indptr = (starts + before).astype(indices.dtype)
+    return csr_of(data, indices, indptr, left.shape[1] + right.shape[1])

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils.frames import names_or_numbers
+from .._utils.frames import cell_blocks, names_or_numbers
 from .._utils.messages import require_choice
 from .._utils.state import require_state
 from .._utils.types import Index, LabelsLike, Matrix, Vector
@@ -24,8 +24,6 @@ from .text_memo import MEMO, digest
 _LONGEST = {"word": 2, "character": 4}
 # Below this share of all words those that repeat are too few to learn from.
 _REPEATED = 0.5
-# Cells that are made texts together.
-_CELLS = 512
 
 
 class TextTerms(TransformerMixin, BaseEstimator):
@@ -399,19 +397,14 @@ def term_columns(before: Sequence[Any]) -> dict[int, TermColumn]:
 
 
 class Texts:
-    """The cells of a column of text, None where there is none, some at a time.
-
-    Data frames make texts of their cells when asked, and all of them would double the table.
-    """
+    """The cells of a column of text, None where there is none, to be gone through many times."""
 
     def __init__(self, column: Any) -> None:
         self._column = column
 
     def __iter__(self) -> Iterator[str | None]:
-        for start in range(0, len(self._column), _CELLS):
-            part = self._column[start : start + _CELLS]
-            for cell in part.to_list() if hasattr(part, "to_list") else part:
-                yield cell if isinstance(cell, str) else None
+        for cells in cell_blocks(self._column):
+            yield from (cell if isinstance(cell, str) else None for cell in cells)
 
 
 def _texts(X: Any, expected: int | None = None) -> tuple[list[str], list[Texts]]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from .._utils.frames import cell_blocks
 from .faults import MISSING_MARKS, TableError, inside, wrong_cell
 from .notation import Notation
 
 KINDS = ("number", "ordered", "category", "boolean", "date", "text")
-# Cells that are made texts together.
-_CELLS = 512
 _STORED = {"name", "kind", "levels", "missing", "notation", "label", "stop_words"}
 
 
@@ -258,10 +258,9 @@ def _is_string(dtype: Any) -> bool:
 
 def _without_absent(series: Any, missing: Collection[str]) -> Any:
     """Long texts, of which no copy is made unless some stand for a missing value."""
-    is_absent, found = absent_test(missing), np.zeros(len(series), dtype=bool)
-    for start in range(0, len(series), _CELLS):
-        cells = series.iloc[start : start + _CELLS].to_list()
-        found[start : start + _CELLS] = [type(cell) is str and is_absent(cell) for cell in cells]
+    is_absent = absent_test(missing)
+    cells = chain.from_iterable(cell_blocks(series))
+    found = np.fromiter((type(cell) is str and is_absent(cell) for cell in cells), bool)
     return series.mask(found) if found.any() else series
 
 

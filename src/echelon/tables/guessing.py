@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from .._utils.frames import cell_blocks
 from .column import Column, absent_test, distinct_texts, level_text
 from .faults import Argument, Sentence, columns_phrase, listed
 from .labels import listed_labels, spelling_hint
@@ -134,18 +136,18 @@ def are_sentences(levels: Sequence[str], n: int) -> bool:
 
 def _are_long_sentences(series: Any, missing: Collection[str]) -> bool:
     """Whether texts are plainly to be read by their words, told without all of them in memory."""
-    first = [cell for cell in series.iloc[:_FIRST].to_list() if isinstance(cell, str)]
+    first = [cell for cell in next(cell_blocks(series), ()) if isinstance(cell, str)]
     if sum(map(len, first)) < _LETTERS_OF_LONG * max(len(first), 1):
         return False
     is_absent, known, n, words = absent_test(missing), set[int](), 0, 0
-    for start in range(0, len(series), _FIRST):
-        for cell in series.iloc[start : start + _FIRST].dropna().to_list():
-            if not isinstance(cell, str):
-                return False
+    for cell in chain.from_iterable(cell_blocks(series)):
+        if isinstance(cell, str):
             n += 1
             if hash(cell) not in known and not is_absent(cell):
                 known.add(hash(cell))
                 words += len(cell.split())
+    if n < series.notna().sum():
+        return False
     return _hardly_repeat(len(known), n) and words >= _WORDS_OF_LONG * len(known)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from .._utils.sparse import csr_of
 from .._utils.types import Index
 
 # Letters and digits, with an apostrophe inside.
@@ -297,9 +298,7 @@ def stacked(
     indices.resize(place, refcheck=False)
     if place <= np.iinfo(np.int32).max:
         indptr = indptr.astype(np.int32)
-    found = sp.csr_array((n_rows, n_columns))
-    found.data, found.indices, found.indptr = data, indices, indptr
-    return found
+    return csr_of(data, indices, indptr, n_columns)
 
 
 def _keys(runs: Numbers, codes: Numbers, rows: Index, n_names: int, length: int) -> Index:

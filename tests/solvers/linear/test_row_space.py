@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from echelon import LinearSVOR
-from echelon.linear import linear_svor
+from echelon.solvers.linear import svor
 from echelon.solvers.linear.row_space import RowSpace
 
 
@@ -39,12 +39,18 @@ def test_no_space_of_long_tables_or_of_rows_of_sizes_too_different(X):
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0])
-def test_the_model_is_that_of_the_columns(rng, monkeypatch, C):
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "exponential"])
+def test_the_model_is_that_of_the_columns(rng, monkeypatch, loss, C):
     X, weights = rng.normal(size=(30, 60)) + 5.0, rng.uniform(0.5, 2.0, 30)
     y = np.digitize(X[:, 0] + rng.normal(size=30), [4.5, 5.5])
-    model = LinearSVOR(C=C, tol=1e-10).fit(X, y, sample_weight=weights)
-    monkeypatch.setattr(linear_svor.RowSpace, "of", lambda *_: None)
-    plain = LinearSVOR(C=C, tol=1e-10).fit(X, y, sample_weight=weights)
+    spaces, of = [], RowSpace.of
+    monkeypatch.setattr(
+        svor.RowSpace, "of", lambda *of_what: spaces.append(of(*of_what)) or spaces[-1]
+    )
+    model = LinearSVOR(C=C, loss=loss, tol=1e-10).fit(X, y, sample_weight=weights)
+    assert len(spaces) == 1 and spaces[0].Z.shape == (30, 29)
+    monkeypatch.setattr(svor.RowSpace, "of", lambda *_: None)
+    plain = LinearSVOR(C=C, loss=loss, tol=1e-10).fit(X, y, sample_weight=weights)
     assert model.duality_gap_ <= 1e-10 * (1.0 + model.objective_)
     assert model.objective_ == pytest.approx(plain.objective_, rel=1e-9)
     np.testing.assert_allclose(model.coef_, plain.coef_, atol=1e-5)

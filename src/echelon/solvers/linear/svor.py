@@ -28,12 +28,14 @@ Partial sums below zero are the multipliers of tied thresholds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..._utils.types import Codes, Matrix, Vector
 from ...ordinal.losses import MarginLoss
+from .row_space import RowSpace
 from .svor_pass import ThresholdLoss
 from .svor_path import NewtonPath, Progress
 from .svor_rows import RowSummary, Source
@@ -93,13 +95,19 @@ def solve_linear_svor(
     mass = loss.by_group(weight.sum(axis=1))
     # The minimiser of the squared hinge for w = 0, between −1 and 1.
     b = np.maximum.accumulate(loss.by_group(-(weight * loss.sides).sum(axis=1)) / mass)
+    # The rounded hinge would take more steps in the space of rows than it saves.
+    space = None if loss.kinked else _row_space(problem)
+    if space is not None:
+        ((_, codes, weights),) = problem.source
+        loss = replace(loss, source=[(space.Z, codes, weights)], centre=np.zeros(space.Z.shape[1]))
     path = NewtonPath(loss, mass, max_iter, tol, progress)
-    n_iter = path.run(np.zeros(problem.summary.n_features), b)
+    n_iter = path.run(np.zeros_like(loss.centre), b)
     point = path.settle()
     gap = point.objective - path.bound
-    thresholds[groups >= 0] = point.b[loss.groups] + problem.summary.centre @ point.w
+    coef = point.w if space is None else space.weights(point.w)
+    thresholds[groups >= 0] = point.b[loss.groups] + problem.summary.centre @ coef
     return LinearSVORResult(
-        coef=point.w,
+        coef=coef,
         thresholds=thresholds,
         objective=point.objective,
         duality_gap=max(0.0, gap),
@@ -130,6 +138,14 @@ def tie_thresholds(weights: Matrix, class_mass: Vector) -> tuple[Codes, Vector]:
     held = has_below & has_above
     number = np.where(held, np.cumsum(held) - 1, -1)
     return number[label], position[label]
+
+
+def _row_space(problem: LinearSVORProblem) -> RowSpace | None:
+    """The space of rows that are in memory and dense, where it is the smaller one."""
+    source = problem.source
+    if not isinstance(source, list) or len(source) != 1 or sp.issparse(source[0][0]):
+        return None
+    return RowSpace.of(source[0][0], problem.summary.centre)
 
 
 def _threshold_loss(problem: LinearSVORProblem, groups: Codes) -> ThresholdLoss:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..._utils.sparse import csr_of
 from ..._utils.types import Codes, Matrix, Vector
 
 Chunk = tuple[Any, Codes, Vector]
@@ -137,9 +138,7 @@ def _row_view(X: Any, rows: slice) -> sp.csr_array:
     """Some rows of a CSR matrix in its own arrays, which a slice would copy."""
     ends = X.indptr[rows.start : rows.stop + 1]
     here = slice(ends[0], ends[-1])
-    found = sp.csr_array((len(ends) - 1, X.shape[1]))
-    found.data, found.indices, found.indptr = X.data[here], X.indices[here], ends - ends[0]
-    return found
+    return csr_of(X.data[here], X.indices[here], ends - ends[0], X.shape[1])
 
 
 Block = DenseBlock | SparseBlock
