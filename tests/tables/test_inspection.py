@@ -126,3 +126,15 @@ def test_texts_and_left_out_words_are_kept(tmp_path):
     path.write_text(shown.to_toml(), encoding="utf-8")
     column = next(c for c in labelled_table(frame, schema=path).schema.columns if c.name == "note")
     assert column.kind == "text" and column.stop_words == ("the", "of", "my")
+
+
+def test_cells_that_are_marked_as_missing_are_counted():
+    frame = frame_of().assign(
+        price=["£1,200.50", "n/a", "£3,000.00"] * 10,
+        note=["NA", *(f"the {i}th of my own long notes" for i in range(N - 1))],
+        size=pd.array([1, None, 3] * 10, dtype="Int64"),
+    )
+    shown = inspect(frame, "grade", "low<high", text="note", missing="size: 3")
+    missing = {column.name: column.missing for column in shown.columns}
+    found = {name: missing[name] for name in ("price", "note", "size", "q1", "colour")}
+    assert found == {"price": 10, "note": 1, "size": 20, "q1": 7, "colour": 0}

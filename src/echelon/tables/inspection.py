@@ -165,9 +165,11 @@ why='its answers have a known order', label='')
 def _view(name: str, series: Any, reading: TableReading) -> ColumnView:
     stated = reading.stated[name]
     label = reading.frame.attrs.get("labels", {}).get(name, "")
-    cells = texts_of(series, stated.missing) if stated.missing else series
-    missing = int(cells.isna().sum())
     guess = reading.inputs.guesses.get(name)
+    # Of inputs also the cells are missing that are marked so, as "NA" is.
+    written = guess is not None and series.dtype.kind not in "biufM"
+    cells = texts_of(series, stated.missing) if stated.missing or written else series
+    missing = int(cells.isna().sum())
     if guess is not None:
         values = _input_values(series, guess.column)
         return ColumnView(name, "input", guess.column.kind, values, missing, _why(guess), label)
