@@ -1,7 +1,7 @@
 """What reports hold, for every kind of subject, and what they refuse."""
 
 import re
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +21,7 @@ from echelon.reporting import report
 from echelon.reporting.content import Section
 from echelon.reporting.html import to_html
 from echelon.reporting.rows import Rows, Settings
+from echelon.reporting.sections.comparison import compared, verdict
 from echelon.reporting.study import Study
 from echelon.trained import train
 
@@ -409,3 +410,17 @@ def test_names_turn_nothing_on_the_page():
     assert not set(page) & set("\u202e\x1b")
     assert "title\\u202e" in page
     assert "lead\\u001b" in page
+
+
+def test_folds_that_were_not_run_are_not_claimed():
+    one = LeaderboardRow("RankRules", {"mae": [0.4]}, 0.1, ())
+    two = LeaderboardRow("PRank", {"mae": [0.5, 0.7]}, 0.1, ())
+    alone = replace(Leaderboard.of([one]), planned=10, how="5 folds × 2")
+    assert alone.how_of(one) == "5 folds × 2, of which 1 of 10 were run"
+    assert replace(alone, planned=1).how_of(one) == "5 folds × 2"
+    assert compared(alone) == "1 model on 1 of 10 planned folds"
+    assert verdict(alone).endswith("absolute error, 0.400 ranks (on one fold).")
+    both = replace(Leaderboard.of([one, two]), planned=10)
+    assert compared(both) == (
+        "2 models on 1 to 2 of 10 planned folds, the same ones as far as they go"
+    )

@@ -25,7 +25,8 @@ START = """To start with:
     --report report.html --save model.echelon"""
 EXIT_CODES = (
     "Exit codes: 0 done, 2 something to put right in the command or the table, 3 model file "
-    "refused, 4 output cannot be written, 130 interrupted, 143 ended by SIGTERM, 1 anything else."
+    "refused, or saved model no better than one label for all rows, 4 output cannot be written, "
+    "130 interrupted, 143 ended by SIGTERM, 1 anything else."
 )
 OPTION_PLACE = "Options come after the command: echelon COMMAND … --option."
 EXTRA = "a word too many"

@@ -247,6 +247,11 @@ class Leaderboard:
             for end, part in (("", "mean"), ("_se", "se"))
         }
 
+    def how_of(self, row: LeaderboardRow) -> str:
+        """The folds, and how many of them a row has where that is not all."""
+        done = f"of which {row.n_folds} of {self.planned} were run"
+        return ", ".join(filter(None, [self.how, done if row.n_folds < self.planned else ""]))
+
     @property
     def notes(self) -> dict[str, list[str]]:
         """What a reader should know, and the models of which it is true."""

@@ -228,7 +228,8 @@ class Study:
         """How held-out figures came about, to stand after a semicolon."""
         if self.evaluated is None:
             return self._as_given
-        return ", ".join(filter(None, ["out-of-fold predictions", self.evaluated[0].how]))
+        board, row = self.evaluated
+        return ", ".join(filter(None, ["out-of-fold predictions", board.how_of(row)]))
 
     @cached_property
     def cost_matrix(self) -> Matrix:

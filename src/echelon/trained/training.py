@@ -217,9 +217,12 @@ def _train_labels(
     board = evaluation.leaderboard(entry, table, design, cost, random_state)
     if board is not None:
         blank.metrics, blank.leaderboard = board.figures(name, confidence), board
-        if board.find(name) is not None:
+        row = board.find(name)
+        if row is not None:
+            # Folds of a contest have settings of their own.
             searched = board is evaluation.known or not blank.extra["settings"]
-            blank.extra["evaluated"] = _words(board, name, searched)
+            fixed = "" if searched else ", with its settings fixed"
+            blank.extra["evaluated"] = f"{board.how_of(row)}{fixed}"
         notes += [f"{model} could not be measured: {e}" for model, e in board.failures.items()]
     trained = _fit(blank, inside, X, y, design)
     by_class = trained.intervals.coverage_by_class_.tolist()
@@ -260,14 +263,6 @@ class _Evaluation:
                 if progress.done and progress.elapsed > _PATIENCE:
                     break
         return run.board()
-
-
-def _words(board: Leaderboard, name: str, searched: bool) -> str:
-    """What figures are means over; `searched` says whether each fold has settings of its own."""
-    row = board.find(name)
-    done = 0 if row is None else row.n_folds
-    part = "" if done == board.planned else f", of which {done} of {board.planned} were run"
-    return f"{board.how}{part}{'' if searched else ', with its settings fixed'}"
 
 
 def _fit(blank: TrainedModel, estimator: Any, X: Any, y: Any, design: RowDesign) -> TrainedModel:

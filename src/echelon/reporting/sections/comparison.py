@@ -32,9 +32,10 @@ def verdict(board: Any) -> str:
     best, measure = board.best, board.measure
     found = best.summary(measure)
     unit = f" {MEASURES[measure].unit}".rstrip()
+    folds = "on one fold" if found.n == 1 else f"mean ± standard error over {found.n} folds"
     text = (
         f"{best.model} has the best {MEASURES[measure].heading}, "
-        f"{_with_error(found, measure)}{unit} (mean ± standard error over {count(found.n, 'fold')})"
+        f"{_with_error(found, measure)}{unit} ({folds})"
     )
     return f"{text}; {_verdicts(board)}." if board.comparisons else f"{text}."
 
@@ -73,7 +74,9 @@ def compared(board: Any) -> str:
     if least == planned:
         return f"{models} on the same {count(planned, 'fold')}"
     done = f"{least}" if least == most else f"{least} to {most}"
-    return f"{models} on {done} of {planned} planned folds, the same ones as far as they go"
+    alike = ", the same ones" if len(board.rows) > 1 else ""
+    alike += "" if least == most else " as far as they go"
+    return f"{models} on {done} of {planned} planned folds{alike}"
 
 
 def leaderboard(facts: Facts) -> Section | None:

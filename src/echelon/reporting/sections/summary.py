@@ -76,7 +76,7 @@ def _asked(facts: Facts) -> str:
             f"{count(len(facts.rows), 'labelled row')}."
         )
     if facts.board is not None and facts.board.rows:
-        models = "" if facts.study is None else f"Compared were {compared(facts.board)}. "
+        models = "" if facts.study is None else f"Compared: {compared(facts.board)}. "
         parts.append(f"{models}{verdict(facts.board)}")
     return " ".join(parts)
 
